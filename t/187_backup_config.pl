@@ -87,6 +87,14 @@ my @wrong = (
 	[ 'pipe = cat >%D/%f%', qr/pipe contains unknown placeholder %/ ],
 	[ 'pipe = cat >%D/x', qr/pipe must contain %f/ ],
 	[ 'pipe = cat >/x/%d/%f', qr/pipe must contain %D, or %d and %t; otherwise a backup would overwrite another/ ],
+	[ 'fetch = cat /x/%d/%t', qr/fetch must contain %f/ ],
+	[ 'fetch = cat /x/%d/%f', qr/fetch must contain %D, or %d and %t; otherwise it would return files of other backups/ ],
+	[ 'fetch = cat /x/%d/%t/%f | gpg -d', qr/fetch is a pipeline in sh/ ],
+	[ 'fetch = cat /x/%d/%t/%f%x', qr/fetch contains unknown placeholder %x/ ],
+	[ 'list = ls /x', qr/list must contain %d, the folder to list/ ],
+	[ 'list = ls /x/%%d', qr/list must contain %d, the folder to list/ ],
+	[ 'list = ls /x/%d/%t', qr/list contains unknown placeholder %t/ ],
+	[ 'list = ls "/x/%d', qr/list contains an unterminated quote/ ],
 	[ 'pipe = cat | cat >%D/%f', qr/pipe is a pipeline in sh, .*\n.*hint: Use bash -o pipefail -c / ],
 	[ 'pipe = cat "|" && gpg -e|rclone rcat r:%d/%t/%f', qr/pipe is a pipeline in sh/ ],
 	[ 'pipe = case %f in a|b) cat;; *) gpg -e | cat;; esac >%D/%f', qr/pipe is a pipeline in sh/ ],
@@ -125,6 +133,12 @@ foreach my $try (
 	[ [ 'database = a', 'exclude_database = b' ], qr/:5: exclude_database cannot be used with database/ ],
 	[ [ 'pipe = cat >/x/%d/%t/%f', 'remove = rm -r %D' ], qr/:5: remove must contain %d and %t, as pipe does/ ],
 	[ ['verify_command = true'], qr/:4: verify_command requires pipe/ ],
+	[ ['fetch = cat /x/%d/%t/%f'], qr/:4: fetch requires pipe/ ],
+	[ [ 'pipe = cat >%D/%f', 'list = ls /x/%d' ], qr/:5: list requires fetch/ ],
+	[ [ 'pipe = cat >%D/%f', 'fetch = cat %D/%f', 'list = ls /x/%d' ], qr/:6: list cannot be used if pipe contains %D, because all backups are in the directory/ ],
+	[ [ 'pipe = cat >/x/%d/%t/%f', 'remove = rm -r /x/%d/%t', 'fetch = cat %D/%f' ], qr/:6: fetch must contain %d and %t, as pipe does/ ],
+	[ [ 'pipe = cat >/x/%d/%t/%f', 'remove = rm -r /x/%d/%t', 'fetch = cat %D/%d/%t/%f' ], qr/:6: fetch must not contain %D, because pipe does not/ ],
+	[ [ 'pipe = cat >/x/%%D/%d/%t/%f', 'database = a' ], qr/:4: pipe without %D requires remove, the command/ ],
 	[ ['pipe = cat >/x/%d/%t/%f'], qr/:4: pipe without %D requires remove, the command/ ])
 {
 	my ($lines, $message) = @$try;
@@ -199,7 +213,13 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	($rc, $out, $err) = run_backup($now, '--list', $file);
 	is("$rc$out$err", "0There are no backups in \"$dir\".\n", 'the example is right');
 	unlink $file;
-	append_to_file($file, $example =~ s/^directory = \K.*/$dir/mr =~ s/^#(?=(pipe|remove|host|port|database|metrics) = )//mgr);
+	append_to_file($file, $example =~ s/^directory = \K.*/$dir/mr =~ s/^#(?=(pipe|remove|fetch|list|host|port|database|metrics) = )//mgr);
+	# a store that is empty
+	my $bin = new_path('bin');
+	mkdir $bin or die "could not make \"$bin\": $!";
+	append_to_file("$bin/rclone", "#!/bin/sh\nexit 0\n");
+	chmod 0755, "$bin/rclone";
+	local $ENV{PATH} = "$bin:$ENV{PATH}";
 	($rc, $out, $err) = run_backup($now, '--list', $file);
 	is("$rc$out$err", "0There are no backups in \"$dir\".\n", 'and what it has as comments');
 }

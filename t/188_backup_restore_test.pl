@@ -65,7 +65,7 @@ is((run_backup($now, $file))[0], 0, 'backups');
 my ($config, @wrong) = read_config($file);
 is_deeply(\@wrong, [], 'the configuration');
 find_programs($config, 'pg_parrestore');
-my @backups = map { describe_backup($_) } find_backups($config, 'latest');
+my @backups = map { describe_backup($config, $_) } find_backups($config, 'latest');
 is_deeply([ map { $_->{database} } @backups ], [ 'library', 'odd name', 'parts', 'postgres', 'shop', 'template1' ], 'what is tested');
 is_deeply([ map { $_->{major} } @backups ], [ (pg_major($node)) x 6 ], 'the major of the server');
 
@@ -135,7 +135,7 @@ test_ok('all', 1, [
 		"\\[1/4\\] odd name/$name: not tested: it contains no globals.sql \\(globals = no\\)",
 		"\\[2/4\\] shop/$name: not tested: it is from PostgreSQL 9, but the newest backup is from PostgreSQL \\d+",
 		"\\[3/4\\] shop/$name: not tested: the version of its server is unknown",
-		"\\[4/4\\] shop/$name: not tested: its files were written by the command of \"pipe\"",
+		"\\[4/4\\] shop/$name: not tested: its files were written by the command of \"pipe\", and the key \"fetch\" is not set",
 		'0 passed, 0 failed, 4 not tested' ], $odd, { %$shop, major => 9 }, { %$shop, major => undef }, { %$shop, pipe => 1 });
 }
 

@@ -77,7 +77,7 @@ sub decrypted_ok
 		is("$rc$err", '0', "$what: $name is decrypted");
 	}
 	like(slurp_file("$dir/globals.sql"), qr/^ALTER ROLE owner .*SCRAM.*^-- PostgreSQL database cluster dump complete/ms, "$what: globals");
-	unlink "$dir/globals.sql";
+	unlink "$dir/globals.sql", "$dir/backup.json";
 	is((run_program('pg_pardump', "--verify=$dir"))[0], 0, "$what: the archive is sound");
 	make_database($node, 'restored' . ++$restored);
 	restore_ok($node, $dir, "restored$restored", $what);
@@ -125,10 +125,10 @@ SKIP:
 	my $recipients = text_file('keys.txt', "$public\n");
 
 	# as nightly_backup.md has it
-	my @lines = slurp_file("$FindBin::RealBin/../doc/nightly_backup.md") =~ /^    ((?:pipe|remove) = .*\brclone .*)$/mg;
-	is(scalar(@lines), 2, 'nightly_backup.md has commands');
+	my @lines = slurp_file("$FindBin::RealBin/../doc/nightly_backup.md") =~ /^    ((?:pipe|remove|fetch|list) = .*\brclone .*)$/mg;
+	is(scalar(@lines), 4, 'nightly_backup.md has commands');
 	my ($file, $dir) = backup_config($node, 'database = shop', 'keep_last = 2',
-		map { s/remote:backups\/?/away:/r =~ s/-R \K\S+/$recipients/r } @lines);
+		map { s/remote:backups\/?/away:/r =~ s/-R \K\S+/$recipients/r =~ s/-i \K[^"]+/$key/r } @lines);
 	foreach my $night (0 .. 3)
 	{
 		my ($rc, $out, $err) = run_backup($now + $night * DAY, $file);
@@ -138,6 +138,21 @@ SKIP:
 	is_deeply([ complete_backups($dir, 'shop') ], \@names, 'rclone: two are kept');
 	is_deeply([ map { s/.*\///r } glob "$remote/shop/*" ], \@names, 'rclone: also there');
 	decrypted_ok('rclone', "$remote/shop/$names[-1]", 'age', 'age', '-d', '-i', $key, '-o', 'OUT', 'IN');
+	my ($rc, $out, $err) = run_backup($now + 4 * DAY, '--verify', $file);
+	is($rc . $out =~ s/^\[.*\n//mgr . $err, "0verified 2 backups: 2 archives\n", 'rclone: --verify');
+
+	# the host is lost
+	system_or_bail('rm', '-rf', $dir);
+	mkdir $dir, 0700 or die "could not make \"$dir\": $!";
+	($rc, $out, $err) = run_backup($now + 4 * DAY, '--rebuild', $file);
+	is("$rc$out$err", "0pg_pardump_backup: rebuilt 2 records in directory \"$dir\"\n", 'rclone: --rebuild');
+	make_database($node, 'rebuilt');
+	($rc, undef, $err) = run_backup($now + 4 * DAY, '--restore', 'latest', '--to=rebuilt', $file);
+	is($rc, 0, 'rclone: --restore') or diag($err);
+	same_data_ok(fingerprint($node, 'shop'), fingerprint($node, 'rebuilt'), 'rclone: --restore');
+	($rc, undef, $err) = run_backup($now + 5 * DAY, $file);
+	is("$rc$err", '0', 'rclone: the next run');
+	is_deeply([ map { s/.*\///r } glob "$remote/shop/*" ], [ map { time_name($now + $_ * DAY) } 3, 5 ], 'rclone: the next run removes the oldest');
 }
 
 # ---- elsewhere: what is there is removed with its record here, or tried again

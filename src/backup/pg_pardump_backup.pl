@@ -16,15 +16,16 @@ use List::Util qw(min sum0);
 use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verification);
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
+use PardumpBackup::Elsewhere qw(only_stored write_record write_index link_store note_link);
 use PardumpBackup::Listing qw(print_table print_json size_text duration_text);
 use PardumpBackup::Message qw(inform report with_detail printable quoted counted show_progress clear_progress end_progress);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
-  same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump target_database run_pg_parrestore run_command);
+  same_globals pipe_file dump_options dump_with_pg_pardump verify_archive target_database run_pg_parrestore run_command);
 use PardumpBackup::Snapshot qw(check_snapshot take_snapshot databases_of snapshot_options release_database end_snapshot is_in_snapshot);
 use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of database_of folders backups
-  unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals hold_backup remove_backup
-  expired write_file);
+  unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals rebuild_backup hold_backup
+  remove_backup expired write_file);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use constant {
@@ -51,6 +52,7 @@ Usage:
   pg_pardump_backup --restore-test CONFIGURATION
   pg_pardump_backup --check CONFIGURATION
   pg_pardump_backup --adopt CONFIGURATION
+  pg_pardump_backup --rebuild CONFIGURATION
 
 Tasks (at most one; without any, make backups):
   --adopt                  after the server was replaced: assign all backups in
@@ -58,6 +60,8 @@ Tasks (at most one; without any, make backups):
   -c, --check              check prerequisites
   -l, --list               list the backups; with -v, a line for each database,
                            with the path of its archive
+  --rebuild                after the directory was lost: make the records of the
+                           backups in the store again
   --restore                restore a database from a backup; without --to, the
                            database is created
   --restore-test           as root: restore the newest backups into a temporary
@@ -98,6 +102,11 @@ detail: It runs a server as the user of drill_user, and pg_parrestore as the own
 hint: Run the command with sudo, or start the unit pg_pardump_restore_test@NAME of systemd.
 END
 
+my $NO_STORE = <<'END';
+option --rebuild requires the key "fetch", and "pipe" without %D
+detail: Without "fetch", the program cannot read backups that the command of "pipe" stored.
+END
+
 my $NO_DATABASE = <<'END';
 there is no database to back up
 detail: Each database is named by exclude_database, or does not allow connections.
@@ -134,6 +143,8 @@ sub remove_any
 			  . "detail: The command of \"pipe\" stored the files of this backup elsewhere.\n"
 			  . "hint: Keep \"remove\" in the configuration as long as there are such backups.\n"
 			  if !$config->{remove};
+			# first, so that it never contains a backup without some of its files
+			write_index($config) if $backup->{recorded};
 			run_command($config, 'remove', $backup);
 		});
 		1;
@@ -169,25 +180,41 @@ sub report_options
 	return ("--report=$backup->{path}/report.html", "--report-history=$config->{directory}/$backup->{folder}/.history");
 }
 
+# Gives the globals of a new backup to the command of "pipe".  Roles that were created since
+# the first dump of the globals may own objects in the dump of the database.  A file must not
+# be written twice, so the later globals have another name.
+sub pipe_later_globals
+{
+	my ($backup, $globals) = @_;
+	my $later = dump_globals($config);
+
+	return if same_globals($globals, $later);
+	$backup->{globals} = 'globals_later.sql';
+	pipe_file($config, $backup, $backup->{globals}, $later);
+	return;
+}
+
 # Makes and verifies the files of a backup, in the directory that will become it.
 sub fill_backup
 {
 	my ($backup, $database, $previous, $globals) = @_;
 	my $dump = "$backup->{path}/dump";
 
-	if (defined $config->{pipe} && $config->{pipe} =~ /%D/)
+	if (defined $config->{pipe} && !$config->{elsewhere})
 	{
 		mkdir $dump, 0700 or die "could not create directory \"$dump\": $!\n";
 	}
 	if (defined $globals)
 	{
-		defined $config->{pipe} ? pipe_file($config, $backup, 'globals.sql', $globals)
+		$backup->{globals} = 'globals.sql' if defined $config->{pipe};
+		defined $config->{pipe} ? pipe_file($config, $backup, $backup->{globals}, $globals)
 		  : write_file("$backup->{path}/globals.sql", $globals);
 	}
 	$backup->{cluster_snapshot} = $snapshot->{record} if $snapshot;
 	dump_with_pg_pardump($config, 'pg_pardump', $database, {}, $snapshot ? snapshot_options($snapshot, $database) : (),
 		dump_options($config, $backup, $previous), metrics_options($backup), report_options($backup));
-	run_pg_pardump($config, 'pg_pardump --verify', {}, "--verify=$dump", report_options($backup)) if !defined $config->{pipe};
+	verify_archive($config, $backup, {}, report_options($backup)) if !defined $config->{pipe};
+	pipe_later_globals($backup, $globals) if defined $config->{pipe} && defined $globals && !$snapshot;
 	run_command($config, 'verify_command', $backup) if $config->{verify_command};
 	$backup->{verified} = now() if !defined $config->{pipe} || $config->{verify_command};
 	return;
@@ -219,8 +246,11 @@ sub back_up_database
 		pipe => defined $config->{pipe}, elsewhere => defined $config->{pipe} && $config->{remove});
 	my ($previous) = grep { !$_->{pipe} && belongs_to($_, $server) } @$good;
 	return $backup if eval {
+		$backup->{major} = $server->{major} if defined $config->{pipe};
 		fill_backup($backup, $database, $previous, $globals);
 		$backup->{bytes} = stored_bytes($backup->{path});
+		$backup->{finished} = now();
+		write_record($config, $backup) if $config->{elsewhere};
 		finish_backup($backup);
 		1;
 	};
@@ -353,19 +383,15 @@ sub take_snapshot_of
 }
 
 # Roles that were created meanwhile may own objects in a dump, unless all dumps are in one
-# snapshot.  Files that are sent
-# elsewhere must not be written twice, so there the later globals have another name.
+# snapshot.
 sub store_later_globals
 {
 	my ($globals, @backups) = @_;
+	return if defined $config->{pipe};
 	my $later = dump_globals($config);
 
 	return if !defined $globals || same_globals($globals, $later);
-	foreach my $backup (@backups)
-	{
-		defined $config->{pipe} ? pipe_file($config, $backup, 'globals_later.sql', $later)
-		  : replace_globals($backup, $later);
-	}
+	replace_globals($_, $later) foreach @backups;
 	return;
 }
 
@@ -396,7 +422,7 @@ sub back_up
 	my ($claim) = @_;
 	my (@databases, $server, $globals);
 
-	if (!eval { @databases = databases(); $server = read_server($config); $globals = dump_globals($config); 1 })
+	if (!eval { link_store($config, 1); @databases = databases(); $server = read_server($config); $globals = dump_globals($config); 1 })
 	{
 		complain($@);
 		return (BACKUP_FAILED, { map { folder_of($_) => 0 } @{ $config->{database} // [] } }, $server // $claim);
@@ -503,6 +529,75 @@ sub adopt
 	return $complete ? SUCCESS : REMOVAL_FAILED;
 }
 
+# ---- --rebuild
+
+# The number of a backup shows its place among the backups of its database.  Dies if it
+# contradicts a backup that is already in the directory.
+sub check_order
+{
+	my ($backup, @others) = @_;
+
+	foreach my $other (@others)
+	{
+		my ($by_number, $by_time) = ($backup->{number} <=> $other->{number}, $backup->{started} <=> ($other->{started} // 0));
+
+		die 'its number contradicts backup ' . title($other) . " in directory \"$config->{directory}\"\n"
+		  . "detail: Runs have made backups since the record of this backup was lost.\n"
+		  . "hint: Set \"directory\" to an empty directory, and run \"pg_pardump_backup --rebuild $config->{file}\".\n"
+		  if $by_number == 0 || $by_number * $by_time < 0;
+	}
+	return;
+}
+
+# Makes the record of a backup again that is only in the store.
+sub rebuild_record
+{
+	my ($backup) = @_;
+	my %values = map { $_ => $backup->{$_} } grep { !/^(?:name|folder|store_only|complete)\z/ } keys %$backup;
+
+	check_order($backup, @{ (backups($config->{directory}, $backup->{folder}))[0] });
+	rebuild_backup($config->{directory}, $backup->{folder}, $backup->{name},
+		{ %values, recorded => JSON::PP::true, map { $_ => JSON::PP::true } qw(pipe elsewhere) });
+	return;
+}
+
+# Makes the records of all backups again that are only in the store.  Nothing in the directory
+# is changed.
+sub rebuild
+{
+	my ($claim) = @_;
+	my (@rebuilt, @unused, $failed, %servers);
+
+	foreach my $backup (sort { $a->{folder} cmp $b->{folder} || ($a->{number} // 0) <=> ($b->{number} // 0) } only_stored($config))
+	{
+		my $shown = title($backup);
+
+		if ($backup->{complete} && eval { rebuild_record($backup); 1 })
+		{
+			inform("rebuilt the record of backup $shown") if $config->{verbose};
+			push @rebuilt, $backup;
+			next;
+		}
+		die $@ if interrupted();
+		push @unused, "$backup->{folder}/$backup->{name}";
+		if (!$backup->{complete} && !defined $backup->{problem})
+		{
+			report('warning', "backup $shown in the store is incomplete\n"
+				  . "detail: The store contains no record of this backup, so no run removes the backup, unless a run on another host is making it.\n"
+				  . "hint: If no run is making this backup, remove the backup's files from the store.\n");
+			next;
+		}
+		complain("could not rebuild the record of backup $shown: " . ($backup->{problem} // $@));
+		$failed = 1;
+	}
+	$servers{ join "\n", @$_{qw(system_identifier address)} } = $_ foreach @rebuilt;
+	my ($server) = values %servers;
+	note_server($config->{directory}, $config->{name}, $server) if keys %servers == 1 && !defined $claim->{system_identifier};
+	note_link($config, @unused);
+	inform('rebuilt ' . counted(scalar @rebuilt, 'record') . " in directory \"$config->{directory}\"");
+	return $failed ? BACKUP_FAILED : SUCCESS;
+}
+
 # ---- --check and --list
 
 # Checks a database, and adds the numbers in pg_pardump's event log to the sums.
@@ -567,6 +662,7 @@ sub check
 	$try->(sub { unfinished($config->{directory}, $_) foreach folders($config->{directory}) });
 	$try->(sub { die "directory \"$config->{directory}\" is not writable: $!\n" if !-w $config->{directory} });
 	$try->(sub { my $problem = metrics_problem(); die $problem if defined $problem });
+	$try->(sub { link_store($config, 0) });
 	$try->(sub { @databases = databases(); die $NO_DATABASE if !@databases });
 	$try->(sub { dump_globals($config) });
 	$try->(sub { check_snapshot($config, @databases) }, 'the snapshot of all databases cannot be taken') if $config->{cluster_snapshot} && @databases;
@@ -591,23 +687,36 @@ sub check
 	return $failed ? BACKUP_FAILED : SUCCESS;
 }
 
+# Reports what could not be read from the store.  Returns whether all of it could.
+sub complain_of_store
+{
+	my ($backups, $failure) = @_;
+	my @unusable = grep { defined $_->{problem} } @$backups;
+
+	complain($failure) if defined $failure;
+	complain('the record of backup ' . title($_) . " in the store cannot be used: $_->{problem}") foreach @unusable;
+	return !defined $failure && !@unusable;
+}
+
 sub list
 {
 	my ($verbose, $json) = @_;
-	my ($backups, $strange) = catalog($config);
+	my ($backups, $strange, $failure) = catalog($config);
+	my $is_known = complain_of_store($backups, $failure);
 
 	warn_of_strange(@$strange);
 	$json ? print_json($config, $backups) : print_table($config, $backups, $verbose);
-	return SUCCESS;
+	return $is_known ? SUCCESS : BACKUP_FAILED;
 }
 
 # ---- --verify and --restore
 
-# Dies if a backup's files are not here as pg_pardump has written them.
+# Dies if a backup's files are not here as pg_pardump has written them, and no command
+# returns them.
 sub require_files
 {
 	my ($backup, $command) = @_;
-	return if !$backup->{pipe};
+	return if !$backup->{pipe} || defined $config->{fetch};
 	die 'the files of backup ' . title($backup) . " were written by the command of \"pipe\"\nhint: "
 	  . ($backup->{elsewhere} ? 'Fetch the files, and decrypt them into a directory.'
 		: "Decrypt the files of \"$backup->{archive}\" into another directory.")
@@ -615,11 +724,12 @@ sub require_files
 }
 
 # Returns whether the backup is as it was written.  The function, if there is one, is
-# called about every second with the share of the archive that is done.
+# called about every second with the share of the archive that is done.  Dies if a command
+# does not return the files: that does not show that they are damaged.
 sub verify_one
 {
 	my ($backup, $show) = @_;
-	my $done = 0;
+	my ($done, $unread) = (0, 0);
 	my $lines = sub {
 		my ($line) = @_;
 		if (defined $line && $line =~ /^ *(\d+)%, /)
@@ -628,28 +738,25 @@ sub verify_one
 		}
 		elsif (defined $line)
 		{
+			$unread = 1 if $line =~ /^pg_pardump: error: .*\bcommand for file "[^"]*" (?:failed|returned no data|did not exit)/;
 			clear_progress();
 			print STDERR "$line\n";
 		}
-		$show->($done);
+		$show->($done) if $show;
 	};
 
-	my $keep = "hint: Keep the other backups of this database, and check the disk.\n";
+	my $keep = "hint: Keep the other backups of this database, and check the " . ($backup->{pipe} ? 'storage' : 'disk') . ".\n";
 
-	if (eval {
-			run_pg_pardump($config, 'pg_pardump --verify', $show ? { lines => $lines } : {}, $show ? '--progress' : (),
-				"--verify=$backup->{archive}");
-			1;
-		})
+	if (eval { verify_archive($config, $backup, $show || $backup->{pipe} ? { lines => $lines } : {}, $show ? '--progress' : ()); 1 })
 	{
-		return 1 if is_in_snapshot($backup);
+		return 1 if $backup->{pipe} || is_in_snapshot($backup);
 		complain('backup ' . title($backup) . " is damaged: \"pg_pardump_manifest.json\" does not name the snapshot in \"backup.json\"\n$keep");
 		return 0;
 	}
 	my $error = $@;
 	die $error if interrupted();
-	die 'could not verify backup ' . title($backup) . ": a run removed the backup\n" if !-d $backup->{path};
-	die 'could not verify backup ' . title($backup) . ": $error" if $error !~ /failed with exit code 1\n/;
+	die 'could not verify backup ' . title($backup) . ": a run removed the backup\n" if defined $backup->{path} && !-d $backup->{path};
+	die 'could not verify backup ' . title($backup) . ": $error" if $unread || $error !~ /failed with exit code 1\n/;
 	complain('backup ' . title($backup) . " is damaged: $error$keep");
 	return 0;
 }
@@ -716,13 +823,15 @@ sub verify_archives
 sub verify
 {
 	my ($typed) = @_;
-	my @backups = defined $typed ? find_backups($config, $typed) : grep { $_->{complete} } @{ (catalog($config))[0] };
-	my @archives = grep { !$_->{pipe} } @backups;
+	my ($found, undef, $failure) = defined $typed ? [ find_backups($config, $typed) ] : catalog($config);
+	my @backups = grep { $_->{complete} } @$found;
+	my @archives = grep { !$_->{pipe} || defined $config->{fetch} } @backups;
 
 	if (defined $typed)
 	{
 		require_files($_, 'pg_pardump --verify') foreach @backups;
 	}
+	my $is_known = complain_of_store($found, $failure);
 	die "there are no backups to verify in \"$config->{directory}\"\n"
 	  . (@backups ? "detail: The files of all backups were written by the command of \"pipe\".\n"
 		: "hint: To make a backup, run \"pg_pardump_backup $config->{file}\".\n")
@@ -752,7 +861,7 @@ sub verify
 	}
 	my $left_out = @backups - @archives;
 	print counted($left_out, 'archive'), " not verified, because the command of \"pipe\" wrote the files\n" if $left_out;
-	return %bad_runs ? BACKUP_FAILED : SUCCESS;
+	return %bad_runs || !$is_known ? BACKUP_FAILED : SUCCESS;
 }
 
 # The backup of one database.
@@ -790,8 +899,11 @@ sub restore
 	if (!eval { run_pg_parrestore($config, $backup, $to); 1 })
 	{
 		my $error = $@;
-		my $globals = "$backup->{path}/globals.sql";
-		die $error if interrupted() || !-e $globals;
+		die $error if interrupted();
+		die $error . "hint: If roles or tablespaces are missing, create them first: run the command of \"fetch\" for \"$backup->{globals}\", and pass its output to psql.\n"
+		  if $backup->{pipe} && defined $backup->{globals};
+		my $globals = $backup->{pipe} ? undef : "$backup->{path}/globals.sql";
+		die $error if !defined $globals || !-e $globals;
 		die $error . "hint: If roles or tablespaces are missing, create them first: psql -f \"$globals\" postgres\n";
 	}
 	print 'restored backup ', title($backup), ' into database ', quoted($target), "\n";
@@ -815,10 +927,10 @@ sub main
 
 	Getopt::Long::Configure(qw(bundling no_auto_abbrev no_ignore_case));
 	local $SIG{__WARN__} = sub { push @wrong, @_ };
-	GetOptionsFromArray(\@_, \%option, 'adopt', 'check|c', 'json', 'list|l', 'restore', 'restore-test', 'to=s', 'verbose|v',
+	GetOptionsFromArray(\@_, \%option, 'adopt', 'check|c', 'json', 'list|l', 'rebuild', 'restore', 'restore-test', 'to=s', 'verbose|v',
 		'verify', 'version|V', 'help|?');
 	delete $SIG{__WARN__};
-	my @tasks = map { "--$_" } grep { $option{$_} } qw(adopt check list restore restore-test verify);
+	my @tasks = map { "--$_" } grep { $option{$_} } qw(adopt check list rebuild restore restore-test verify);
 	push @wrong, wrong_arguments($tasks[0] // '', @_) if !@wrong && !grep { $option{$_} } qw(help version);
 	push @wrong, "options $tasks[0] and $tasks[1] cannot be used together" if @tasks > 1;
 	push @wrong, 'option --json requires option --list' if $option{json} && !$option{list};
@@ -849,6 +961,7 @@ sub main
 		eval {
 			check_store($config->{directory}) if !$option{'restore-test'};
 			find_programs($config, $restores ? 'pg_parrestore' : ());
+			die $NO_STORE if $option{rebuild} && !$config->{store};
 			1;
 		} or push @wrong, $@;
 	}
@@ -867,7 +980,7 @@ sub main
 		: $option{verify} ? verify(@_)
 		: $option{restore} ? restore(@_[ 0, 1 ], $option{to})
 		: $option{'restore-test'} ? (restore_test($config) ? SUCCESS : BACKUP_FAILED)
-		: with_store($option{adopt} ? \&adopt : \&run);
+		: with_store($option{adopt} ? \&adopt : $option{rebuild} ? \&rebuild : \&run);
 	};
 	return $status if defined $status;
 	complain($@);

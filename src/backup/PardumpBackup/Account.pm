@@ -8,13 +8,16 @@ use warnings;
 
 use Exporter 'import';
 use POSIX ();
+use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
+
+use PardumpBackup::Programs qw(interrupted);
 
 our @EXPORT_OK = qw(account_of_name account_of_id become_user as_user processes_of kill_processes_of start_as);
 
 sub account
 {
-	my ($name, $uid, $gid) = @_[ 0, 2, 3 ];
-	return defined $uid ? { name => $name, uid => $uid, gid => $gid } : undef;
+	my ($name, $uid, $gid, $home) = @_[ 0, 2, 3, 7 ];
+	return defined $uid ? { name => $name, uid => $uid, gid => $gid, home => $home } : undef;
 }
 
 sub account_of_name { return account(getpwnam $_[0]); }
@@ -40,13 +43,29 @@ sub become_user
 	return;
 }
 
+# All that a pipe returns within a number of seconds; undefined if it takes longer, or if
+# this process is interrupted.
+sub read_limited
+{
+	my ($read, $limit) = @_;
+	my ($end, $output, $bits) = (clock_gettime(CLOCK_MONOTONIC) + $limit, '', '');
+
+	vec($bits, fileno $read, 1) = 1;
+	while (clock_gettime(CLOCK_MONOTONIC) < $end && !interrupted())
+	{
+		next if select(my $found = $bits, undef, undef, 1) <= 0;
+		return $output if !(sysread($read, $output, 65536, length $output) // $!{EINTR});
+	}
+	return;
+}
+
 # Runs a function in a child that has become the user.  Returns whether it succeeded, and
-# what it printed, which includes its error message.  The function must not execute a
-# program: other processes of the user can trace a program, but not a process that has
-# given up root, and could keep this one waiting.
+# what it printed, which includes its error message.  Without a limit in seconds, the
+# function must not execute a program: other processes of the user can trace a program,
+# but not a process that has given up root, and could keep this one waiting.
 sub as_user
 {
-	my ($account, $function) = @_;
+	my ($account, $function, $limit) = @_;
 
 	pipe(my $read, my $write) or die "could not create pipe: $!\n";
 	my $pid = fork // die "could not create process: $!\n";
@@ -72,9 +91,11 @@ sub as_user
 		POSIX::_exit($good ? 0 : 1);
 	}
 	close $write;
-	my $output = do { local $/; <$read> } // '';
+	my $output = defined $limit ? read_limited($read, $limit) : do { local $/; <$read> } // '';
+	kill KILL => $pid if !defined $output;
 	waitpid $pid, 0;
-	return ($? == 0, $output);
+	return ($? == 0, $output) if defined $output;
+	return (0, interrupted() ? 'interrupted by SIG' . interrupted() . "\n" : "the store did not return the newest backups within $limit s\n");
 }
 
 # The processes of the user.

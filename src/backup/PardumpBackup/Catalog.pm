@@ -1,6 +1,6 @@
-# All backups of a directory, with the run that made each backup, the time of its last
-# verification, and how long it is kept; and the search for a backup by a name that a
-# user typed.
+# All backups of a directory and of its store, with the run that made each backup, the time
+# of its last verification, and how long it is kept; and the search for a backup by a name
+# that a user typed.
 #
 # A run makes one backup of each database.  The run's name is the UTC time of its
 # start, in "run" of "backup.json".  A backup without "run" is from a version before
@@ -16,6 +16,9 @@ use warnings;
 
 use Exporter 'import';
 use JSON::PP;
+use PardumpBackup::Elsewhere qw(only_stored);
+use PardumpBackup::Message qw(report);
+use PardumpBackup::Programs qw(interrupted);
 use PardumpBackup::Store qw(now time_name time_of is_time_name folder_of database_of folders backups unfinished
   belongs_to noted_server read_json replace_file);
 
@@ -26,15 +29,17 @@ our @EXPORT_OK = qw(catalog choose_run_name find_backups record_verification);
 sub verification
 {
 	my ($backup) = @_;
-	my $record = read_json("$backup->{path}/verified.json");
+	my $record = defined $backup->{path} ? read_json("$backup->{path}/verified.json") : {};
 	return { time => $record->{time}, good => $record->{good} ? 1 : 0 } if ($record->{time} // '') =~ /^\d+\z/;
 	my $time = $backup->{verified} // ($backup->{pipe} ? '' : $backup->{finished});
 	return $time =~ /^\d+\z/ ? { time => $time, good => 1 } : undef;
 }
 
+# A backup that is only in the store has no place for it.
 sub record_verification
 {
 	my ($backup, $good) = @_;
+	return if !defined $backup->{path};
 	return replace_file("$backup->{path}/verified.json",
 		JSON::PP->new->canonical->pretty->encode({ time => now(), good => $good ? JSON::PP::true : JSON::PP::false }));
 }
@@ -49,16 +54,18 @@ sub described
 		database => database_of($backup->{folder}),
 		run => $run // database_of($backup->{folder}) . "/$backup->{name}",
 		started => ($backup->{started} // '') =~ /^\d+\z/ ? $backup->{started} : time_of($backup->{name}) // 0,
-		bytes => ($backup->{bytes} // '') =~ /^\d+\z/ ? $backup->{bytes} : undef,
-		archive => "$backup->{path}/dump" };
+		bytes => !$backup->{pipe} && ($backup->{bytes} // '') =~ /^\d+\z/ ? $backup->{bytes} : undef,
+		archive => defined $backup->{path} ? "$backup->{path}/dump" : undef };
 }
 
-# All backups of the directory, complete or not, in the order of their runs; and the
-# paths of directories that look like a backup and are not.
+# All backups of the directory and of the store, complete or not, in the order of their
+# runs; the paths of directories that look like a backup and are not; and why the store
+# could not be read, if so.  A backup with a "problem" is in the store, but its record
+# cannot be used.
 #
 # "keeps" contains the conditions under which a run removes a backup: "newer" more
 # backups of the database, and the time "until".  "keeps" is undefined if no run removes
-# the backup, because the backup is from another server.
+# the backup, because the backup is from another server, or only in the store.
 sub catalog
 {
 	my ($config) = @_;
@@ -82,6 +89,12 @@ sub catalog
 		}
 		push @found, map { described($_, complete => 0) } unfinished($config->{directory}, $folder);
 	}
+	my $failure;
+	if ($config->{store} && !eval { push @found, map { described($_, $_->{complete} ? (verified => verification($_)) : ()) } only_stored($config); 1 })
+	{
+		$failure = $@;
+		die $failure if interrupted();
+	}
 	my %began;
 	foreach my $backup (@found)
 	{
@@ -89,7 +102,7 @@ sub catalog
 		$$began = $backup->{started} if !defined $$began || $$began > $backup->{started};
 	}
 	return ([ sort { $began{ $a->{run} } <=> $began{ $b->{run} } || $a->{run} cmp $b->{run} || $a->{folder} cmp $b->{folder} } @found ],
-		\@strange);
+		\@strange, $failure);
 }
 
 # A name that no run with remaining backups has: the time, or the next free one if the
@@ -109,24 +122,43 @@ sub choose_run_name
 	return time_name($time);
 }
 
+# Dies if a backup with an unusable record may be newer than the newest one of its database.
+sub check_latest
+{
+	my ($latest, @all) = @_;
+
+	foreach my $backup (grep { defined $_->{problem} } @all)
+	{
+		my $newest = $latest->{ $backup->{folder} };
+
+		die "the latest backup of database \"$backup->{database}\" is not known: the record of backup \"$backup->{folder}/$backup->{name}\" in the store cannot be used: $backup->{problem}"
+		  . "hint: Specify a backup by its name.\n"
+		  if !$newest || $newest->{name} lt $backup->{name};
+	}
+	return;
+}
+
 # The complete backups that a user specified: by the name of a run, as "latest" (the newest
 # of each database), by DATABASE/TIME, or by the path of a backup or of its archive.  Dies
 # if no backup matches.
 sub find_backups
 {
 	my ($config, $typed) = @_;
-	my ($all) = catalog($config);
+	my ($all, undef, $failure) = catalog($config);
 	my @complete = grep { $_->{complete} } @$all;
 	my @found;
 
 	if ($typed eq 'latest')
 	{
 		my %latest;
+
+		die $failure if defined $failure;
 		foreach my $backup (@complete)
 		{
 			my $latest = \$latest{ $backup->{folder} };
 			$$latest = $backup if !$$latest || $$latest->{number} < $backup->{number};
 		}
+		check_latest(\%latest, @$all);
 		@found = map { $latest{$_} } sort keys %latest;
 	}
 	elsif (my ($database, $name) = $typed =~ m{^([^/].*)/([^/]+)\z}s)
@@ -139,8 +171,12 @@ sub find_backups
 	{
 		@found = grep { $_->{run} eq $typed } @complete;
 	}
-	@found = grep { same_directory($_->{path}, $typed) || same_directory($_->{archive}, $typed) } @complete if !@found;
+	@found = grep { defined $_->{path} && (same_directory($_->{path}, $typed) || same_directory($_->{archive}, $typed)) } @complete if !@found;
+	report('warning', $failure) if @found && defined $failure;
 	return @found if @found;
+	die $failure if defined $failure;
+	my ($unusable) = grep { defined $_->{problem} && "$_->{database}/$_->{name}" eq $typed } @$all;
+	die "the record of backup \"$typed\" in the store cannot be used: $unusable->{problem}" if $unusable;
 	die "there are no complete backups in directory \"$config->{directory}\"\n"
 	  . "hint: To make a backup, run \"pg_pardump_backup $config->{file}\".\n" if $typed eq 'latest';
 	die "backup \"$typed\" is not complete\ndetail: A run is making this backup, or was stopped before the backup was complete.\n"

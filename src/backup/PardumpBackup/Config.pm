@@ -26,12 +26,14 @@ my %KEYS = (
 	drill_time_limit => \&timeout,
 	drill_user => \&text,
 	exclude_database => \&text,
+	fetch => \&fetch_command,
 	globals => sub { one_of($_[0], qw(yes no no-passwords)) },
 	host => \&text,
 	incremental => sub { one_of($_[0], qw(yes no)) eq 'yes' },
 	jobs => sub { number($_[0], 1, 4096) },
 	keep_days => sub { number($_[0], 1, 36500) },
 	keep_last => sub { number($_[0], 1, 100000) },
+	list => \&list_command,
 	lock_wait_timeout => \&timeout,
 	maintenance_database => \&text,
 	metrics => \&path,
@@ -136,10 +138,19 @@ sub placeholders
 # The words of a command that no shell sees.
 sub command
 {
-	my ($value) = @_;
+	my ($value, $letters) = @_;
 	my @words = shellwords($value);
 	die "contains an unterminated quote\n" if !@words;
-	return [ map { placeholders($_, 'dtD') } @words ];
+	return [ map { placeholders($_, $letters // 'dtD') } @words ];
+}
+
+sub list_command
+{
+	my ($value) = @_;
+	my $words = command($value, 'd');
+	my %has = placeholders_of(join ' ', @$words);
+	die "must contain %d, the folder to list\n" if !$has{d};
+	return $words;
 }
 
 # Without these placeholders, a command would also remove other backups.
@@ -161,19 +172,32 @@ sub names_backup
 	return $has{D} || $has{d} && $has{t};
 }
 
-sub pipe_command
+# A command that a shell runs for a file of a backup.
+sub file_command
 {
-	my ($value) = @_;
+	my ($value, $reason) = @_;
 	placeholders($value, 'fdtD');
 	my %has = placeholders_of($value);
 	die "must contain %f, the name of the file\n" if !$has{f};
-	die "must contain %D, or %d and %t; otherwise a backup would overwrite another\n" if !names_backup($value);
+	die $reason if !names_backup($value);
 	# if the first command of a pipeline fails, the last one stores nothing, and the
 	# shell reports success
 	die "is a pipeline in sh, which ignores failures of all commands except the last\n"
 	  . "hint: Use bash -o pipefail -c '...'.\n"
 	  if is_pipeline($value) && $value !~ /pipefail/;
 	return $value;
+}
+
+sub pipe_command
+{
+	my ($value) = @_;
+	return file_command($value, "must contain %D, or %d and %t; otherwise a backup would overwrite another\n");
+}
+
+sub fetch_command
+{
+	my ($value) = @_;
+	return file_command($value, "must contain %D, or %d and %t; otherwise it would return files of other backups\n");
 }
 
 # The commands that shells within a command are given as one word.
@@ -244,10 +268,19 @@ sub open_config
 	return $fh;
 }
 
+# Does the command of "pipe" store backups outside of the directory?
+sub stores_elsewhere
+{
+	my ($config) = @_;
+	my %has = placeholders_of($config->{pipe} // '');
+	return defined $config->{pipe} && !$has{D};
+}
+
 # Errors that more than one line cause, each with a key.
 sub conflicts
 {
 	my ($config) = @_;
+	my $is_elsewhere = stores_elsewhere($config);
 	my @wrong;
 
 	push @wrong, [ '', 'the required key "directory" is missing' ] if !defined $config->{directory};
@@ -258,17 +291,24 @@ sub conflicts
 	push @wrong, [ 'verify_command', 'requires pipe' ]
 	  if $config->{verify_command} && !defined $config->{pipe};
 	push @wrong, [ 'pipe', 'without %D requires remove, the command that removes an old backup' ]
-	  if defined $config->{pipe} && $config->{pipe} !~ /%D/ && !$config->{remove};
-	if ($config->{remove} && defined $config->{pipe} && $config->{pipe} !~ /%D/)
+	  if $is_elsewhere && !$config->{remove};
+	push @wrong, [ 'fetch', 'requires pipe' ] if defined $config->{fetch} && !defined $config->{pipe};
+	push @wrong, [ 'list', 'requires fetch' ] if $config->{list} && !defined $config->{fetch};
+	push @wrong, [ 'list', 'cannot be used if pipe contains %D, because all backups are in the directory' ]
+	  if $config->{list} && defined $config->{fetch} && defined $config->{pipe} && !$is_elsewhere;
+	foreach my $key ($is_elsewhere ? grep { defined $config->{$_} } qw(remove fetch) : ())
 	{
-		my %has = placeholders_of(join ' ', @{ $config->{remove} });
-		push @wrong, [ 'remove', 'must contain %d and %t, as pipe does' ] if !$has{d} || !$has{t};
+		my %has = placeholders_of(join ' ', ref $config->{$key} ? @{ $config->{$key} } : $config->{$key});
+		push @wrong, [ $key, 'must contain %d and %t, as pipe does' ] if !$has{d} || !$has{t};
+		push @wrong, [ $key, 'must not contain %D, because pipe does not' ] if $key eq 'fetch' && $has{D} && $has{d} && $has{t};
 	}
 	return @wrong;
 }
 
 # Returns the values by key, "file" for the file, "name" for its name without directory
-# and suffix, "table_lock_timeout" for LOCK TABLE in dumps, and a list of what is wrong.
+# and suffix, "table_lock_timeout" for LOCK TABLE in dumps, "elsewhere" if "pipe" stores
+# backups outside of the directory, "store" if "fetch" returns these, and a list of what is
+# wrong.
 sub read_config
 {
 	my ($file) = @_;
@@ -304,6 +344,8 @@ sub read_config
 		  conflicts(\%config);
 	}
 	($config{name}) = $file =~ m{([^/]+?)(?:\.conf)?\z};
+	$config{elsewhere} = stores_elsewhere(\%config);
+	$config{store} = $config{elsewhere} && defined $config{fetch};
 
 	# A statement that waits for the locks of the snapshot keeps the dump waiting, and all
 	# statements on the table after it.  It never gets its lock while the dump waits.

@@ -251,9 +251,11 @@ sub newest_backups
 {
 	my ($config, $owner) = @_;
 	my ($good, $output) = as_user($owner, sub {
+		# commands of the configuration are run
+		$ENV{HOME} = $owner->{home} if defined $config->{fetch};
 		check_store($config->{directory});
-		print JSON::PP->new->latin1->encode([ map { describe_backup($_) } find_backups($config, 'latest') ]);
-	});
+		print JSON::PP->new->latin1->encode([ map { describe_backup($config, $_) } find_backups($config, 'latest') ]);
+	}, defined $config->{fetch} ? seconds_of($config->{drill_time_limit}) : ());
 	die $output if !$good;
 	return @{ JSON::PP->new->latin1->decode($output) };
 }
@@ -321,10 +323,12 @@ sub restore_test
 {
 	my ($config) = @_;
 	my ($drill, $owner) = accounts($config);
+	# the current directory may not be accessible to other users
+	chdir '/' or die "could not change to directory \"/\": $!\n";
 	my @backups = newest_backups($config, $owner);
 	my ($newest) = sort { $b->{started} <=> $a->{started} } grep { defined $_->{major} } @backups;
 	die "there are no backups to test in directory \"$config->{directory}\"\n"
-	  . "detail: Backups without a manifest, and backups whose files were written by the command of \"pipe\", cannot be tested.\n"
+	  . "detail: Backups without a manifest, and backups that the command of \"pipe\" wrote, cannot be tested if the key \"fetch\" is not set.\n"
 	  if !$newest;
 	my ($major) = $newest->{major} =~ /^(\d{2})\z/
 	  or die "the restore test requires PostgreSQL 10 or later\ndetail: The newest backup is from PostgreSQL $newest->{major}.\n";
@@ -334,10 +338,9 @@ sub restore_test
 	my $wanted = defined $config->{drill_disk_limit} ? bytes_of($config->{drill_disk_limit}) : $limits{used};
 	$limits{used} = $wanted if $wanted < $limits{used};
 
-	chdir '/' or die "could not change to directory \"/\": $!\n";
 	my $directory = make_directory($config, $drill, $owner);
 	my %access = (host => "$directory/socket", port => PORT, username => $newest->{superuser}, major => $major, bin => $bin,
-		client => "$directory/client");
+		client => "$directory/client", home => $owner->{home});
 	my ($server, $status);
 	my $good = eval {
 		$server = start_server($config, $directory, $bin, $drill, $owner, $newest->{superuser});

@@ -61,7 +61,7 @@ sub name_text
 sub status_text
 {
 	my ($backup) = @_;
-	return !$backup->{complete} ? 'incomplete' : !$backup->{verified} ? 'not verified' : $backup->{verified}{good} ? 'verified' : 'DAMAGED';
+	return defined $backup->{problem} ? 'no valid record' : !$backup->{complete} ? 'incomplete' : !$backup->{verified} ? 'not verified' : $backup->{verified}{good} ? 'verified' : 'DAMAGED';
 }
 
 # The text without a date, which differs between the databases of a run.
@@ -71,6 +71,7 @@ sub expiry_text
 	my $keeps = $backup->{keeps};
 
 	return '-' if !$backup->{complete};
+	return 'only in store' if $backup->{store_only};
 	return 'never' if !$keeps;
 	return 'DATE' if defined $keeps->{until} && $keeps->{until} > now();
 	return 'next run' if !$keeps->{newer};
@@ -124,7 +125,7 @@ sub row
 		name_text($first->{run}), strftime('%Y-%m-%d %H:%M', localtime $started), age_text(now() - $started),
 		$first->{pipe} || !$first->{complete} ? '-' : size_text($bytes), status_text($first),
 		$expires eq 'DATE' ? strftime('%Y-%m-%d', localtime $until) : $expires,
-		$verbose ? ($first->{complete} ? duration_text($first->{finished} - $first->{started}) : '-', name_text($first->{database}), $first->{archive})
+		$verbose ? ($first->{complete} ? duration_text($first->{finished} - $first->{started}) : '-', name_text($first->{database}), $first->{archive} // '-')
 		: [ map { name_text($_->{database}) } @backups ] ];
 }
 
@@ -143,7 +144,7 @@ sub print_table
 	foreach my $backup (@$backups)
 	{
 		my $key = join "\0", $backup->{run}, status_text($backup), expiry_text($backup), $backup->{pipe} ? 1 : 0,
-		  $verbose ? $backup->{path} : ();
+		  $verbose ? "$backup->{folder}/$backup->{name}" : ();
 		push @keys, $key if !$groups{$key};
 		push @{ $groups{$key} }, $backup;
 	}
@@ -175,6 +176,7 @@ sub print_table
 		  "  $cells[-1]\n";
 	}
 	print "\n\"never\": no run removes a backup of another server; see --adopt.\n" if grep { $_->[5] eq 'never' } @rows;
+	print "\n\"only in store\": no run removes a backup whose record is only in the store; see --rebuild.\n" if grep { $_->[5] eq 'only in store' } @rows;
 	return;
 }
 
@@ -186,7 +188,7 @@ sub json_bool { return $_[0] ? JSON::PP::true : JSON::PP::false; }
 sub json_text
 {
 	my ($text) = @_;
-	return if !defined $text;
+	return undef if !defined $text;
 	my $copy = $text;
 	utf8::decode($copy) or $copy =~ s/[^\x00-\x7f]/\x{FFFD}/g;
 	return $copy;
@@ -206,6 +208,8 @@ sub json_backup
 		archive => json_text($backup->{archive}),
 		complete => json_bool($backup->{complete}),
 		pipe => json_bool($backup->{pipe}),
+		only_in_store => json_bool($backup->{store_only}),
+		problem => json_text($backup->{problem}),
 		started => json_time($backup->{started}),
 		finished => json_time($backup->{finished}),
 		age_seconds => now() - $backup->{started},

@@ -1,5 +1,5 @@
-# The programs that pg_pardump_backup runs, without a shell.  Only the command of
-# "pipe" is run by a shell, like the command of pg_pardump's option.
+# The programs that pg_pardump_backup runs, without a shell.  Only the commands of
+# "pipe" and "fetch" are run by a shell, like those of pg_pardump's option.
 
 package PardumpBackup::Programs;
 
@@ -15,9 +15,9 @@ use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use PardumpBackup::Config qw(fill_in seconds_of);
 
-our @EXPORT_OK = qw(catch_signals interrupted run start_and_wait finish limit_of query connection_words find_programs list_databases read_server
-  dump_globals same_globals pipe_file dump_options dump_with_pg_pardump run_pg_pardump target_database run_pg_parrestore
-  run_command);
+our @EXPORT_OK = qw(catch_signals interrupted run read_command start_and_wait finish limit_of query connection_words find_programs list_databases read_server
+  dump_globals same_globals shell_quoted pipe_file fetch_command list_command dump_options dump_with_pg_pardump run_pg_pardump verify_archive target_database
+  run_pg_parrestore run_command);
 
 # ioctl_list(2)
 use constant FIONREAD => 0x541B;
@@ -30,6 +30,12 @@ use constant {
 	MIN_LOOK_LIMIT => 5,
 	MAX_LOOK_LIMIT => 15
 };
+
+# Seconds for which a command that returns a file may return nothing, as for pg_parrestore.
+use constant STALL_LIMIT => 60;
+
+# The most bytes of its messages that are shown.
+use constant MAX_MESSAGES => 1000;
 
 my ($child, $caught);
 
@@ -185,6 +191,80 @@ sub run
 	return $output;
 }
 
+# The messages that a command has written to a file, as a detail.
+sub messages_of
+{
+	my ($fh) = @_;
+	seek $fh, 0, 0;
+	read $fh, my $text, MAX_MESSAGES;
+	my @lines = grep { /\S/ } split /\n/, $text // '';
+	return @lines ? 'detail: The command printed: ' . join(' ', map { tr/\x00-\x1f\x7f/?/r } @lines) . "\n" : '';
+}
+
+# What is wrong with the end of a command; nothing if it has succeeded.
+sub wait_for_end
+{
+	my ($pid, $limit) = @_;
+	my $end = clock_gettime(CLOCK_MONOTONIC) + $limit;
+
+	until (waitpid($pid, WNOHANG) == $pid)
+	{
+		return 'was interrupted' if $caught;
+		return "did not exit within $limit s" if clock_gettime(CLOCK_MONOTONIC) >= $end;
+		select undef, undef, undef, 0.05;
+	}
+	return $? & 127 ? 'was terminated by signal ' . ($? & 127) : $? ? 'failed with exit code ' . ($? >> 8) : undef;
+}
+
+# Runs a command, which has no input and no terminal.  Returns its standard output, or
+# writes it to the file "to".  Dies if the command fails, returns more than "most" bytes, or
+# returns nothing for "limit" seconds.  At the end, all processes of its group are killed.
+sub read_command
+{
+	my ($what, $command, %how) = @_;
+	my ($output, $bits, $bytes, $limit) = ('', '', 0, $how{limit} // STALL_LIMIT);
+
+	die "interrupted by SIG$caught\n" if $caught;
+	open(my $null, '<', '/dev/null') or die "could not open \"/dev/null\": $!\n";
+	open(my $messages, '+>', undef) or die "could not create a temporary file: $!\n";
+	pipe(my $read, my $write) or die "could not create pipe: $!\n";
+	my $pid = fork // die "could not create process: $!\n";
+	if ($pid == 0)
+	{
+		POSIX::setsid();
+		execute($command, $null, $write, $messages);
+	}
+	close $write;
+	# a signal ends the group
+	$child = -$pid;
+	vec($bits, fileno $read, 1) = 1;
+	my ($end, $reason) = (clock_gettime(CLOCK_MONOTONIC) + $limit);
+	while (!defined $reason)
+	{
+		if (select(my $found = $bits, undef, undef, 1) > 0)
+		{
+			my $n = sysread $read, my $part, 65536;
+			next if !defined $n && $!{EINTR};
+			last if !$n;
+			$bytes += $n;
+			$end = clock_gettime(CLOCK_MONOTONIC) + $limit;
+			$reason = "returned more than $how{most} bytes" if $bytes > $how{most};
+			$how{to} ? (print { $how{to} } $part or $reason = "returned data that could not be written: $!") : ($output .= $part);
+		}
+		elsif ($caught || clock_gettime(CLOCK_MONOTONIC) >= $end)
+		{
+			$reason = $caught ? 'was interrupted' : "returned no data for $limit s";
+		}
+	}
+	$reason //= wait_for_end($pid, $limit);
+	kill KILL => -$pid;
+	waitpid $pid, 0;
+	$child = undef;
+	die "interrupted by SIG$caught\n" if $caught;
+	die "$what $reason\n" . messages_of($messages) if defined $reason;
+	return $output;
+}
+
 # Starts a program, and waits until it has printed a line, but not longer than the limit
 # in seconds.  The program runs until its standard input, which is "feed" of the result,
 # is closed.  No other program inherits that file, so if this process is killed, the
@@ -309,20 +389,20 @@ sub is_local { return $_[0] =~ m{^([/@]|localhost\z|127\.|::1\z)}; }
 
 # The identity of the server, for Store.pm.  The identifier is empty if the role may not
 # read it.  The address is the one in the configuration, or else the one that libpq takes
-# from the service, the environment or its defaults.
+# from the service, the environment or its defaults.  "major" is the major version.
 sub read_server
 {
 	my ($config) = @_;
 	my $what = 'the system identifier';
-	my ($host, $port, $allowed) = psql($config, $what, [ '\echo :HOST', '\echo :PORT',
-			'SET default_transaction_deferrable = off', q{SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')} ]) =~ /^(.*)\n(.*)\n(.*)\0$/s
-	  or die "could not read $what\ndetail: The output of psql is not a host, a port and the answer to a query.\n";
+	my ($host, $port, $version, $allowed) = psql($config, $what, [ '\echo :HOST', '\echo :PORT', '\echo :SERVER_VERSION_NUM',
+			'SET default_transaction_deferrable = off', q{SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')} ]) =~ /^(.*)\n(.*)\n(\d+)\n(.*)\0$/s
+	  or die "could not read $what\ndetail: The output of psql is not a host, a port, a version and the answer to a query.\n";
 	my ($identifier) = $allowed eq 't'
 	  ? query($config, $what, 'SELECT system_identifier FROM pg_catalog.pg_control_system()') : '';
 
 	$host = $config->{host} // $host;
 	my $address = join ':', (grep({ is_local($_) } split /,/, $host) ? hostname() : ()), $host, $config->{port} // $port;
-	return { system_identifier => $identifier, address => $address =~ s/([^ -~]|=)/sprintf('=%02X', ord $1)/ger };
+	return { system_identifier => $identifier, address => $address =~ s/([^ -~]|=)/sprintf('=%02X', ord $1)/ger, major => int($version / 10000) };
 }
 
 # pg_dumpall, unlike pg_dump, does not reset the timeouts of its role, and its transactions
@@ -363,38 +443,62 @@ sub same_globals
 	return $one eq $other;
 }
 
+# The archive's directory; undefined if the backup is only in the store.
+sub dump_of
+{
+	my ($backup) = @_;
+	return $backup->{dump} // (defined $backup->{path} ? "$backup->{path}/dump" : undef);
+}
+
 # The values of the placeholders of commands, for a backup.
 sub values_of
 {
 	my ($backup) = @_;
-	return { d => $backup->{folder}, t => $backup->{name}, D => dump_of($backup), '%' => '%' };
+	my $dump = dump_of($backup);
+	return { d => $backup->{folder}, t => $backup->{name}, '%' => '%', defined $dump ? (D => $dump) : () };
 }
 
-# The archive's directory.
-sub dump_of { return $_[0]{dump} // "$_[0]{path}/dump"; }
-
-# The command of "pipe" in which only %f and %% are left, for pg_pardump.
-sub pipe_pattern
+sub shell_quoted
 {
-	my ($config, $backup) = @_;
+	my ($text) = @_;
+	return $text =~ m{^[A-Za-z0-9_./=-]+\z} ? $text : q{'} . $text =~ s/'/'\\''/gr . q{'};
+}
+
+# The command of "pipe" or "fetch" in which only %f and %% are left, for pg_pardump and
+# pg_parrestore.
+sub file_pattern
+{
+	my ($config, $key, $backup) = @_;
 	my $values = values_of($backup);
 
 	delete $values->{'%'};
-	foreach my $value (values %$values)
-	{
-		$value = q{'} . $value =~ s/'/'\\''/gr . q{'} if $value !~ m{^[A-Za-z0-9_./=-]+\z};
-		$value =~ s/%/%%/g;
-	}
-	return fill_in($config->{pipe}, $values);
+	$_ = shell_quoted($_) =~ s/%/%%/gr foreach values %$values;
+	return fill_in($config->{$key}, $values);
+}
+
+# The same command for a file.
+sub file_command
+{
+	my ($config, $key, $backup, $name) = @_;
+	return [ '/bin/sh', '-c', fill_in(file_pattern($config, $key, $backup), { f => $name, '%' => '%' }) ];
 }
 
 # Gives a file of this program to the command of "pipe".
 sub pipe_file
 {
 	my ($config, $backup, $name, $bytes) = @_;
-	my $command = fill_in(pipe_pattern($config, $backup), { f => $name, '%' => '%' });
-	run("the command of \"pipe\" for file \"$name\"", [ '/bin/sh', '-c', $command ], input => $bytes);
+	run("the command of \"pipe\" for file \"$name\"", file_command($config, 'pipe', $backup, $name), input => $bytes);
 	return;
+}
+
+# The command that returns a file of a backup.
+sub fetch_command { return file_command($_[0], 'fetch', @_[ 1, 2 ]); }
+
+# The command that lists a folder of the store.
+sub list_command
+{
+	my ($config, $folder) = @_;
+	return [ map { fill_in($_, { d => $folder, '%' => '%' }) } @{ $config->{list} } ];
 }
 
 # Options of pg_pardump for a backup; "previous" is the newest backup of the database.
@@ -402,7 +506,7 @@ sub dump_options
 {
 	my ($config, $backup, $previous) = @_;
 	return (
-		defined $config->{pipe} ? '--pipe=' . pipe_pattern($config, $backup) : '--file=' . dump_of($backup),
+		defined $config->{pipe} ? '--pipe=' . file_pattern($config, 'pipe', $backup) : '--file=' . dump_of($backup),
 		!$config->{incremental} ? () : $previous ? '--incremental=' . dump_of($previous) : '--manifest-fingerprints',
 		defined $config->{compress} ? "--compress=$config->{compress}" : (),
 		"--lock-wait-timeout=$config->{table_lock_timeout}",
@@ -496,6 +600,14 @@ sub run_pg_pardump
 		drop => !$config->{verbose} && $what !~ /--check/, %$how);
 }
 
+# Verifies the archive of a backup.  @options are further ones of pg_pardump.
+sub verify_archive
+{
+	my ($config, $backup, $how, @options) = @_;
+	my $fetch = $backup->{pipe} ? '--pipe=' . file_pattern($config, 'fetch', $backup) : undef;
+	return run_pg_pardump($config, 'pg_pardump --verify', $how, @options, defined $fetch ? ('--verify', $fetch) : '--verify=' . dump_of($backup));
+}
+
 # Is it a connection string, as libpq sees it, and not the name of a database?
 sub is_conninfo { return $_[0] =~ m{=|^postgres(ql)?://}; }
 
@@ -529,10 +641,11 @@ sub target_database
 sub run_pg_parrestore
 {
 	my ($config, $backup, $to, @options) = @_;
+	my $archive = $backup->{pipe} ? '--pipe=' . file_pattern($config, 'fetch', $backup) : dump_of($backup);
 
 	with_target($config, $to, sub {
 		run('pg_parrestore',
-			[ $config->{program}{pg_parrestore}, "--jobs=$config->{jobs}", defined $to ? () : '--create', @options, @_, dump_of($backup) ]);
+			[ $config->{program}{pg_parrestore}, "--jobs=$config->{jobs}", defined $to ? () : '--create', @options, @_, $archive ]);
 	});
 	return;
 }

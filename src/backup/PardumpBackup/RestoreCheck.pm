@@ -11,9 +11,10 @@ use JSON::PP;
 use List::Util qw(sum0);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
+use PardumpBackup::Elsewhere qw(fetch_text fetch_into);
 use PardumpBackup::Listing qw(size_text duration_text);
 use PardumpBackup::Message qw(printable counted);
-use PardumpBackup::Programs qw(interrupted run query run_pg_pardump run_pg_parrestore connection_words);
+use PardumpBackup::Programs qw(interrupted run query shell_quoted verify_archive run_pg_parrestore connection_words);
 use PardumpBackup::Store qw(hold_backup write_file);
 
 our @EXPORT_OK = qw(describe_backup test_backups);
@@ -36,21 +37,39 @@ sub read_file
 	return $text // '';
 }
 
-# Plain data about a backup: "major" is the major version of its server.  From 16 on, a
-# grant names the role that initdb made, and can be restored only if that role has the same
-# name.
+# The superuser of a new server in which these globals can be restored: from 16 on, a grant
+# names the role that initdb made, and that role must have the same name.
+sub superuser_of
+{
+	my ($globals) = @_;
+	my ($grantor) = $globals =~ /^GRANT .* GRANTED BY ($IDENTIFIER);$/m;
+
+	$grantor = defined $grantor ? $grantor =~ s/^"|"\z//gr =~ s/""/"/gr : 'postgres';
+	return $grantor =~ /^pg_|[^ -~]/ ? 'postgres' : $grantor;
+}
+
+# Plain data about a backup: "major" is the major version of its server.  If the command of
+# "fetch" returns its files, "fetch" is true, and "globals" the name of that file.
 sub describe_backup
 {
-	my ($backup) = @_;
+	my ($config, $backup) = @_;
 	my %described = map { $_ => $backup->{$_} } qw(database folder name path archive started);
-	my $globals = "$backup->{path}/globals.sql";
 
 	$described{pipe} = $backup->{pipe} ? 1 : 0;
-	return \%described if $backup->{pipe};
-	($described{major}) = read_file("$backup->{archive}/pg_pardump_manifest.json", 65536) =~ /^"Server-Version": "(\d+)/m;
-	my ($grantor) = -e $globals ? read_file($globals) =~ /^GRANT .* GRANTED BY ($IDENTIFIER);$/m : ();
-	$grantor = defined $grantor ? $grantor =~ s/^"|"\z//gr =~ s/""/"/gr : 'postgres';
-	$described{superuser} = $grantor =~ /^pg_|[^ -~]/ ? 'postgres' : $grantor;
+	if (!$backup->{pipe})
+	{
+		($described{major}) = read_file("$backup->{archive}/pg_pardump_manifest.json", 65536) =~ /^"Server-Version": "(\d+)/m;
+		my $file = "$backup->{path}/globals.sql";
+		$described{superuser} = superuser_of(-e $file ? read_file($file) : '');
+	}
+	elsif (defined $config->{fetch})
+	{
+		$described{fetch} = 1;
+		@described{qw(major globals)} = @$backup{qw(major globals)};
+		my $text = eval { defined $backup->{globals} ? fetch_text($config, $backup, $backup->{globals}) : '' };
+		$described{failure} = $@ if !defined $text;
+		$described{superuser} = superuser_of($text // '');
+	}
 	return \%described;
 }
 
@@ -94,7 +113,8 @@ sub make_room
 sub restore_globals
 {
 	my ($test, $backup, $seen) = @_;
-	my $text = read_file("$backup->{path}/globals.sql") =~ s/^--\n-- Tablespaces\n--\n.*?(?=^--\n|\z)//msr;
+	my $globals = $backup->{fetch} ? fetch_text($test, $backup, $backup->{globals}) : read_file("$backup->{path}/globals.sql");
+	my $text = $globals =~ s/^--\n-- Tablespaces\n--\n.*?(?=^--\n|\z)//msr;
 
 	if (!defined $seen->{$text})
 	{
@@ -218,15 +238,30 @@ sub drop_database
 	return;
 }
 
+# Stores the files of the archive that describe the others, which pg_restore and the
+# comparison read, in a directory that becomes "archive".
+sub fetch_heads
+{
+	my ($test, $backup) = @_;
+	my $directory = "$test->{client}/archive";
+
+	mkdir $directory, 0700 or $!{EEXIST} or die "could not create directory \"$directory\": $!\n";
+	fetch_into($test, $backup, $_, "$directory/$_") foreach qw(toc.dat pg_pardump_manifest.json);
+	$backup->{archive} = $directory;
+	return;
+}
+
 # Why a backup is not tested; nothing if it can be.
 sub reason_against
 {
 	my ($test, $backup) = @_;
 
-	return 'its files were written by the command of "pipe"' if $backup->{pipe};
+	return 'its files were written by the command of "pipe", and the key "fetch" is not set' if $backup->{pipe} && !$backup->{fetch};
 	return "the version of its server is unknown" if !defined $backup->{major};
 	return "it is from PostgreSQL $backup->{major}, but the newest backup is from PostgreSQL $test->{major}" if $backup->{major} ne $test->{major};
-	return 'it contains no globals.sql (globals = no)' if !-e "$backup->{path}/globals.sql";
+	return 'it contains no globals.sql (globals = no)' if $backup->{fetch} ? !defined $backup->{globals} : !-e "$backup->{path}/globals.sql";
+	die $backup->{failure} if defined $backup->{failure};
+	fetch_heads($test, $backup) if $backup->{fetch};
 	my $extension = extension_without_library($test, $backup);
 	return 'extension ' . quoted(printable($extension)) . ' needs a library that drill_preload does not list' if defined $extension;
 	return;
@@ -238,7 +273,7 @@ sub test_backup
 	my ($test, $backup, $seen) = @_;
 	my $began = clock_gettime(CLOCK_MONOTONIC);
 
-	run_pg_pardump($test, 'pg_pardump --verify', {}, "--verify=$backup->{archive}");
+	verify_archive($test, $backup, {});
 	restore_globals($test, $backup, $seen);
 	run_pg_parrestore($test, $backup, undef, '--no-tablespaces');
 	my ($tables, $rows) = compare_counts($test, $backup);
@@ -250,8 +285,8 @@ sub test_backup
 }
 
 # Returns whether at least one backup was tested, and no test failed.  $server contains
-# host, port, username and major of the server, the directory "bin" of its programs, and a
-# directory "client" for files.
+# host, port, username and major of the server, the directory "bin" of its programs, a
+# directory "client" for files, and the directory "home" of the commands of "fetch".
 sub test_backups
 {
 	my ($config, $server, @backups) = @_;
@@ -263,6 +298,8 @@ sub test_backups
 	$test->{program} = { %{ $config->{program} },
 		map { -x "$server->{bin}/$_" ? ($_ => "$server->{bin}/$_") : () } qw(psql pg_pardump pg_parrestore pg_restore) };
 	$ENV{TMPDIR} = $ENV{HOME} = $test->{client};
+	# programs such as rclone have their configuration there
+	$test->{fetch} = 'export HOME=' . shell_quoted($server->{home}) =~ s/%/%%/gr . "; $config->{fetch}" if defined $config->{fetch} && defined $server->{home};
 	wait_for_server($test);
 	make_room($test);
 	foreach my $backup (@backups)
@@ -282,7 +319,7 @@ sub test_backups
 		$count{$result}++;
 		printf "[%d/%d] %s: %s: %s\n", sum0(values %count), scalar @backups, printable("$backup->{database}/$backup->{name}"), $result, $text;
 		STDOUT->flush;
-		drop_database($test, $backup->{database}) if !$backup->{pipe};
+		drop_database($test, $backup->{database}) if !$backup->{pipe} || $backup->{fetch};
 	}
 	print "$count{passed} passed, $count{FAILED} failed, $count{'not tested'} not tested\n";
 	return $count{passed} && !$count{FAILED};

@@ -27,7 +27,7 @@ use Time::Local qw(timegm);
 
 our @EXPORT_OK = qw(now time_name time_of is_time_name check_store claim_store note_server noted_server lock_store
   folder_of database_of folders backups unfinished belongs_to adopt_backup same_server begin_backup finish_backup
-  replace_globals hold_backup remove_backup expired write_file replace_file read_json);
+  replace_globals rebuild_backup hold_backup remove_backup expired write_file replace_file write_info read_json);
 
 my @SERVER = qw(system_identifier address);
 
@@ -355,7 +355,7 @@ sub finish_backup
 	my $path = $backup->{path} =~ s/\.partial\z//r;
 
 	flush_files("$backup->{path}/dump") if $backup->{pipe} && -d "$backup->{path}/dump";
-	$backup->{finished} = now();
+	$backup->{finished} //= now();
 	write_info($backup);
 	flush($backup->{path});
 	rename $backup->{path}, $path or die "could not rename directory \"$backup->{path}\" to \"$path\": $!\n";
@@ -364,11 +364,41 @@ sub finish_backup
 	return;
 }
 
+# Makes the directory of a complete backup again from values of its record in the store.  An
+# existing directory is not changed.  Until the new one is complete, its name is not that of
+# an unfinished backup: a run would remove the backup from the store.
+sub rebuild_backup
+{
+	my ($directory, $folder, $name, $values) = @_;
+	my ($dir, $temporary) = ("$directory/$folder", "$directory/$folder/.rebuild");
+
+	foreach my $path (map { "$dir/$name$_" } '', '.partial')
+	{
+		die "\"$path\" already exists\n" if lstat $path;
+	}
+	if (mkdir $dir, 0700)
+	{
+		flush($directory);
+	}
+	elsif (!$!{EEXIST} || !is_directory($dir))
+	{
+		die "could not create directory \"$dir\": $!\n";
+	}
+	# a killed run may have left it
+	remove_tree($temporary);
+	mkdir $temporary, 0700 or die "could not create directory \"$temporary\": $!\n";
+	write_info({ %$values, path => $temporary });
+	rename $temporary, "$dir/$name" or die "could not rename \"$temporary\": $!\n";
+	flush($dir);
+	return;
+}
+
 # Until the file that is returned is closed, also by programs that inherit it, no run
-# removes the backup.
+# removes the backup.  A backup that is only in the store has no such file.
 sub hold_backup
 {
 	my ($backup) = @_;
+	return if !defined $backup->{path};
 	my $file = "$backup->{path}/.lock";
 	sysopen(my $lock, $file, O_RDWR | O_CREAT | O_NOFOLLOW, 0600) or die "could not open file \"$file\": $!\n";
 	if (!flock $lock, LOCK_SH | LOCK_NB)

@@ -14,7 +14,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT_OK = qw(backup_config run_backup start_backup end_backup failing_programs next_fault
-  complete_backups partial_backups time_name);
+  programs_without_retries complete_backups partial_backups time_name);
 
 # A configuration file of these lines, after those that name a new directory and
 # the server.  Returns its path and the directory.
@@ -138,6 +138,21 @@ exec "$real_dumpall" "\$@"
 SH
 	chmod 0755, "$bin/pg_pardump", "$bin/pg_dumpall";
 	next_fault($bin, 'none');
+	return $bin;
+}
+
+# A directory for "bindir": its pg_pardump and pg_parrestore do not run failed commands
+# again, which takes half a minute.
+sub programs_without_retries
+{
+	my $bin = new_path('bin');
+	mkdir $bin or die "could not make directory \"$bin\": $!";
+	foreach my $program (qw(pg_pardump pg_parrestore pg_dumpall psql pg_restore))
+	{
+		my ($real) = grep { -x } map { "$_/$program" } split /:/, $ENV{PATH};
+		append_to_file("$bin/$program", "#!/bin/sh\nexec $real \"\$@\"" . ($program =~ /^pg_par/ ? " --retries=0\n" : "\n"));
+		chmod 0755, "$bin/$program";
+	}
 	return $bin;
 }
 

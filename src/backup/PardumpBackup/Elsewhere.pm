@@ -1,0 +1,395 @@
+# The store: the place to which the command of "pipe" sends the files of backups, and from
+# which the command of "fetch" returns them.  The store is enough to rebuild the directory
+# of backups on another host.
+#
+# After the archive of a backup, "pipe" gets the backup's record, as a file "backup.json"
+# next to the archive's files.  A backup without a record is incomplete.  The names of all
+# backups come from the command of "list", or without it from an index, a file that "pipe"
+# gets again after each new backup and before each removal.
+#
+# A run writes the index from what is in the directory.  So it must not start with an empty
+# directory and a store with backups: the file ".store" in the directory states that the
+# directory contained all backups of the store, except some that --rebuild could not use.
+#
+# Everything that comes from the store may be damaged or forged: it is read up to a limit,
+# and checked before it is used.
+
+package PardumpBackup::Elsewhere;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use JSON::PP;
+
+use PardumpBackup::Message qw(printable quoted counted);
+use PardumpBackup::Programs qw(interrupted pipe_file fetch_command list_command read_command);
+use PardumpBackup::Store qw(is_time_name folder_of database_of folders backups unfinished same_server
+  noted_server read_json replace_file write_info);
+
+our @EXPORT_OK = qw(fetch_text fetch_into only_stored write_record write_index link_store note_link);
+
+use constant {
+	TRIES => 3,
+	# seconds, times the number of failed tries
+	RETRY_WAIT => 0.2,
+	MAX_RECORD => 64 * 1024,
+	MAX_GLOBALS => 256 * 1024 * 1024,
+	MAX_NAMES => 64 * 1024 * 1024,
+	MAX_FILE => 2 * 1024 * 1024 * 1024,
+	MAX_DEPTH => 8,
+	FORMAT => 1
+};
+
+# The place of the index.  The folder of no database has this name: see folder_of().
+my %INDEX = (folder => '=index', name => 'index');
+
+my $RECORD = 'backup.json';
+
+sub name_of { return "$_[0]{folder}/$_[0]{name}"; }
+
+sub shown { return '"' . printable(database_of($_[0]{folder}) . "/$_[0]{name}") . '"'; }
+
+# ---- reading
+
+# Runs a function until it returns a value, but only a few times: a store may fail for a
+# moment.
+sub retry
+{
+	my ($function) = @_;
+
+	foreach my $try (1 .. TRIES)
+	{
+		my $value = eval { $function->() };
+		return $value if defined $value;
+		die $@ if interrupted() || $try == TRIES;
+		select undef, undef, undef, RETRY_WAIT * $try;
+	}
+}
+
+sub fetch_once
+{
+	my ($config, $backup, $name, $most) = @_;
+	my $what = "the command of \"fetch\" for file \"$name\"";
+	my $bytes = read_command($what, fetch_command($config, $backup, $name), most => $most);
+
+	# of some stores, rclone returns a missing file as an empty one
+	die "$what returned no data\n" if $bytes eq '';
+	return $bytes;
+}
+
+# The value that the function returns for a file of a backup, unless it dies because the
+# file is not valid.
+sub fetch_checked
+{
+	my ($config, $backup, $name, $most, $check) = @_;
+	my $bytes = fetch_once($config, $backup, $name, $most);
+	return eval { $check->($bytes) } // die "file \"$name\" in the store is not valid: $@";
+}
+
+# The text of a backup's globals.
+sub fetch_text
+{
+	my ($config, $backup, $name) = @_;
+	return retry(sub {
+		return fetch_checked($config, $backup, $name, MAX_GLOBALS, sub {
+			return $_[0] if $_[0] =~ /^-- PostgreSQL database cluster dump complete$/m;
+			die "its end is missing\n";
+		});
+	});
+}
+
+# A file of an archive, stored as this local file.
+sub fetch_into
+{
+	my ($config, $backup, $name, $path) = @_;
+	my $what = "the command of \"fetch\" for file \"$name\"";
+
+	retry(sub {
+		open my $fh, '>', $path or die "could not create file \"$path\": $!\n";
+		read_command($what, fetch_command($config, $backup, $name), most => MAX_FILE, to => $fh);
+		close $fh or die "could not write file \"$path\": $!\n";
+		return 1;
+	});
+	return;
+}
+
+# An object of this format.
+sub read_object
+{
+	my ($bytes) = @_;
+	my $object = eval { JSON::PP->new->utf8->max_depth(MAX_DEPTH)->decode($bytes) };
+
+	die "it is not JSON\n" if ref $object ne 'HASH';
+	die "its format is unknown\n" if ref $object->{format} || ($object->{format} // '') ne FORMAT;
+	return $object;
+}
+
+# A name of a folder that folder_of() returns, and the name of a backup.
+sub is_folder
+{
+	my ($folder) = @_;
+	return $folder =~ /^[A-Za-z0-9_=][A-Za-z0-9_.=-]{0,254}\z/ && $folder !~ /=00/ && folder_of(database_of($folder)) eq $folder;
+}
+
+sub is_name
+{
+	my ($folder, $name, @more) = split m{/}, $_[0], -1;
+	return !@more && defined $name && is_folder($folder) && is_time_name($name);
+}
+
+# ---- the names of all backups
+
+# The lines that the command of "list" prints for a folder of the store; "" is the root.
+# Each is a name, with a slash at its end if it is a directory and the command knows.
+sub list_folder
+{
+	my ($config, $folder) = @_;
+	my $what = $folder eq '' ? 'the command of "list" for the folders of databases' : "the command of \"list\" for folder \"$folder\"";
+	my @lines = split /\n/, retry(sub { return read_command($what, list_command($config, $folder), most => MAX_NAMES) });
+
+	foreach my $line (@lines)
+	{
+		die "$what printed a line that is not a name: " . quoted(substr $line, 0, 100) . "\nhint: See \"list\" in pg_pardump_backup(1).\n"
+		  if $line =~ m{/.|[\x00-\x1f\x7f]};
+	}
+	return @lines;
+}
+
+sub list_directories
+{
+	my ($config, $folder) = @_;
+	my @lines = list_folder($config, $folder);
+	my @directories = map { m{^(.*)/\z} ? $1 : () } @lines;
+	return @directories ? @directories : @lines;
+}
+
+sub names_of_list
+{
+	my ($config) = @_;
+	my @names;
+
+	foreach my $folder (grep { is_folder($_) } list_directories($config, ''))
+	{
+		push @names, map { "$folder/$_" } grep { is_time_name($_) } list_directories($config, $folder);
+	}
+	return @names;
+}
+
+sub check_index
+{
+	my ($config, $bytes) = @_;
+	my $index = read_object($bytes);
+	my $names = $index->{backups};
+
+	die "it contains no backups\n" if ref $names ne 'ARRAY';
+	die "it is the index of another configuration\n" if ref $index->{configuration} || ($index->{configuration} // '') ne $config->{name};
+	die "it contains a name that is not the name of a backup\n" if grep { !defined $_ || ref $_ || !is_name($_) } @$names;
+	return $names;
+}
+
+sub names_of_index
+{
+	my ($config) = @_;
+	return @{ retry(sub { return fetch_checked($config, \%INDEX, 'index.json', MAX_NAMES, sub { check_index($config, $_[0]) }) }) };
+}
+
+sub names
+{
+	my ($config) = @_;
+	my %names = map { $_ => 1 } $config->{list} ? names_of_list($config) : names_of_index($config);
+	return sort keys %names;
+}
+
+# The names of the directory's backups, complete or not.
+sub local_names
+{
+	my ($config) = @_;
+	my $directory = $config->{directory};
+	return map { my $folder = $_; map { name_of($_) => 1 } @{ (backups($directory, $folder))[0] }, unfinished($directory, $folder) } folders($directory);
+}
+
+# ---- records
+
+sub is_number { return defined $_[0] && !ref $_[0] && $_[0] =~ /^\d{1,12}\z/; }
+
+# The server of a record, as Programs.pm writes it.
+sub is_server
+{
+	my ($record) = @_;
+	my ($identifier, $address) = @$record{qw(system_identifier address)};
+	return !(grep { !defined $_ || ref $_ } $identifier, $address)
+	  && $identifier =~ /^\d{0,20}\z/ && $address =~ /^[ -~]{0,1024}\z/;
+}
+
+# What a record says of the snapshot of all databases: an object of plain values.
+sub is_snapshot
+{
+	my ($snapshot) = @_;
+	return !defined $snapshot || ref $snapshot eq 'HASH' && !grep { ref } values %$snapshot;
+}
+
+# The values of a record that this backup may have.
+sub check_record
+{
+	my ($config, $backup, $bytes) = @_;
+	my $record = read_object($bytes);
+	my ($folder, $name, $configuration, $run, $globals) = map { ref ? '' : $_ // '' } @$record{qw(folder time configuration run globals)};
+
+	die "it is not the record of a backup\n" if !is_name("$folder/$name");
+	die 'it is the record of backup ' . shown({ folder => $folder, name => $name }) . "\n" if "$folder/$name" ne name_of($backup);
+	die 'it is the record of configuration ' . quoted(substr $configuration, 0, 100) . "\n" if $configuration ne $config->{name};
+	foreach my $key (qw(number started finished), map { defined $record->{$_} ? $_ : () } qw(verified major))
+	{
+		die "its value of \"$key\" is not valid\n" if !is_number($record->{$key});
+	}
+	die "its value of \"run\" is not valid\n" if !is_time_name($run);
+	die "its value of \"globals\" is not valid\n" if defined $record->{globals} && $globals !~ /^globals(?:_later)?\.sql\z/;
+	die "its value of \"cluster_snapshot\" is not valid\n" if !is_snapshot($record->{cluster_snapshot});
+	die "its server is not valid\n" if !is_server($record);
+	return { map { defined $record->{$_} ? ($_ => $record->{$_}) : () }
+		  qw(number run started finished verified major globals cluster_snapshot system_identifier address) };
+}
+
+# Dies if the directory belongs to another server than the record.
+sub check_server
+{
+	my ($config, $record) = @_;
+	my $server = noted_server($config->{directory});
+
+	die "it is from another server than directory \"$config->{directory}\"\n"
+	  . "detail: The record is from the server with system identifier $record->{system_identifier} at address \"$record->{address}\".\n"
+	  . "hint: To use this backup, set \"directory\" to an empty directory, and run \"pg_pardump_backup --rebuild $config->{file}\".\n"
+	  if defined $server->{system_identifier} && !same_server($record, $server);
+	return;
+}
+
+# Has the store no record of this backup?  Only the command of "list" can answer.
+sub lacks_record
+{
+	my ($config, $backup) = @_;
+	return $config->{list} && !(grep { /^\Q$RECORD\E(?:\.[\w.-]+)?\z/ } list_folder($config, name_of($backup)));
+}
+
+# A backup of the store, with the values of its record: "complete", incomplete, or with the
+# "problem" of its record.
+sub read_stored
+{
+	my ($config, $name) = @_;
+	my %backup;
+
+	@backup{qw(folder name)} = split m{/}, $name;
+	@backup{qw(store_only pipe elsewhere complete)} = (1, 1, 1, 0);
+	my $read = sub {
+		return fetch_checked($config, \%backup, $RECORD, MAX_RECORD, sub {
+			my $record = check_record($config, \%backup, $_[0]);
+			check_server($config, $record);
+			return $record;
+		});
+	};
+	my $record = eval { $read->() };
+	$record = eval { lacks_record($config, \%backup) ? {} : retry($read) } if !$record && !interrupted();
+	my $error = $@;
+	die $error if interrupted();
+	return { %backup, problem => $error } if !$record;
+	return { %backup, %$record, complete => %$record ? 1 : 0 };
+}
+
+# The backups of the store that are not in the directory.  Dies if their names cannot be
+# read.
+sub only_stored
+{
+	my ($config) = @_;
+	my %local = local_names($config);
+	return map { read_stored($config, $_) } grep { !$local{$_} } names($config);
+}
+
+# ---- writing
+
+sub encode { return JSON::PP->new->ascii->canonical->pretty->encode({ %{ $_[0] }, format => FORMAT }); }
+
+# Writes the record of a backup whose other files are in the store.
+sub write_record
+{
+	my ($config, $backup) = @_;
+	my %record = map { defined $backup->{$_} ? ($_ => $backup->{$_}) : () }
+	  qw(number run started finished verified major globals cluster_snapshot system_identifier address folder);
+
+	# before it is there, so that a removal knows it
+	$backup->{recorded} = JSON::PP::true;
+	write_info($backup);
+	pipe_file($config, $backup, $RECORD, encode({ %record, configuration => $config->{name}, time => $backup->{name} }));
+	write_index($config, $backup);
+	return;
+}
+
+sub link_file { return "$_[0]{directory}/.store"; }
+
+# Writes the names of the complete backups in the directory, and of @more backups.
+sub write_index
+{
+	my ($config, @more) = @_;
+	my $directory = $config->{directory};
+
+	return if !$config->{store} || $config->{list};
+	my $unused = (read_json(link_file($config)) // {})->{unused};
+	my %names = map { $_ => 1 } map({ name_of($_) } @more), ref $unused eq 'ARRAY' ? @$unused : ();
+	foreach my $folder (folders($directory))
+	{
+		$names{ name_of($_) } = 1 foreach grep { $_->{elsewhere} && $_->{recorded} } @{ (backups($directory, $folder))[0] };
+	}
+	pipe_file($config, \%INDEX, 'index.json', encode({ configuration => $config->{name}, backups => [ sort keys %names ] }));
+	return;
+}
+
+# The directory contains all backups of the store, except those of these names.
+sub note_link
+{
+	my ($config, @unused) = @_;
+	replace_file(link_file($config), encode({ pipe => $config->{pipe}, unused => \@unused }));
+	write_index($config);
+	return;
+}
+
+# A new store has no index.  Commands cannot say that a file is missing, but if "fetch" returns
+# another file that "pipe" has just stored, it is not the store that fails.
+sub names_of_new_index
+{
+	my ($config) = @_;
+	my @names = eval { names_of_index($config) };
+	my $error = $@;
+
+	return @names if $error eq '';
+	die $error if interrupted() || $error !~ /^the command of "fetch"/;
+	my $text = encode({ configuration => $config->{name} });
+	pipe_file($config, \%INDEX, 'probe.json', $text);
+	return if retry(sub { return fetch_once($config, \%INDEX, 'probe.json', MAX_RECORD) }) eq $text;
+	die "the command of \"fetch\" does not return the file that the command of \"pipe\" has stored\n";
+}
+
+# Dies if the store contains backups that the directory does not know, so that a run would
+# write an index without them, or if the names of its backups cannot be read.  With $changes,
+# links the directory with the store; after that, a run does not read from the store.
+sub link_store
+{
+	my ($config, $changes) = @_;
+	my $link = read_json(link_file($config)) // {};
+	my @unused = ref $link->{unused} eq 'ARRAY' ? @{ $link->{unused} } : ();
+
+	return if !$config->{store};
+	if (($link->{pipe} // '') eq $config->{pipe})
+	{
+		names($config) if !$changes;
+		return;
+	}
+	my %known = (local_names($config), map { $_ => 1 } @unused);
+	my @unknown = grep { !$known{$_} } $config->{list} ? names($config) : $changes ? names_of_new_index($config) : ();
+	die "the store contains backups whose records are not in directory \"$config->{directory}\"\n"
+	  . 'detail: ' . counted(scalar @unknown, 'backup') . ", for example \"$unknown[-1]\".\n"
+	  . "hint: Run \"pg_pardump_backup --rebuild $config->{file}\".\n"
+	  if @unknown;
+	note_link($config, @unused) if $changes;
+	return;
+}
+
+1;

@@ -1,0 +1,376 @@
+# pg_pardump_backup with "fetch": stores that return damaged or forged files, or nothing;
+# backups without records; and what --rebuild must not change.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use lib `pg_config --sharedir` =~ s/\n//r . '/pg_pardump';
+
+use JSON::PP qw(decode_json encode_json);
+use Pardump::Background qw(wait_until);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
+use Pardump::Nights qw(backup_config run_backup complete_backups partial_backups programs_without_retries time_name);
+use PardumpBackup::Config qw(read_config);
+use PardumpBackup::Elsewhere ();
+use PardumpBackup::Programs qw(read_command);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use constant DAY => 86400;
+
+my $now = 1_800_000_000;
+my @names = map { time_name($now + $_ * DAY) } 0 .. 9;
+my $node = start_cluster('faults');
+make_database($node, 'shop');
+sql($node, 'shop', 'CREATE TABLE t AS SELECT g FROM generate_series(1, 1000) g');
+
+# ---- two stores, one with "list", each with two backups; "new" is a changed copy
+
+my $bin = programs_without_retries();
+my (%file, %dir, %store);
+foreach my $what ('list', 'index')
+{
+	my $store = $store{$what} = new_path('store');
+	mkdir $store or die "could not make \"$store\": $!";
+	($file{$what}, $dir{$what}) = backup_config($node, 'database = shop', 'keep_last = 2', "bindir = $bin",
+		"pipe = test ! -e $store.refused.%f && mkdir -p $store/%d/%t && cat >$store/%d/%t/%f", "remove = rm -rf $store/%d/%t",
+		"fetch = cat $store/%d/%t/%f", $what eq 'list' ? "list = ls $store/%d" : ());
+	is((run_backup($now + $_ * DAY, $file{$what}))[0], 0, "$what, night $_") foreach 0, 1;
+	system_or_bail('cp', '-a', $_, "$_.kept") foreach $store, $dir{$what};
+}
+
+# The store as it was, and the directory as it was or empty.
+sub reset_ok
+{
+	my ($what, $with_directory) = @_;
+	foreach my $path ($store{$what}, $dir{$what})
+	{
+		system_or_bail('rm', '-rf', $path);
+		$path eq $store{$what} || $with_directory ? system_or_bail('cp', '-a', "$path.kept", $path) : mkdir $path, 0700;
+	}
+	return ($file{$what}, $dir{$what}, $store{$what});
+}
+
+sub write_text
+{
+	my ($path, $text) = @_;
+	unlink $path;
+	append_to_file($path, $text);
+	return;
+}
+
+sub change_json
+{
+	my ($path, $function) = @_;
+	my $object = decode_json(slurp_file($path));
+	$function->($object);
+	write_text($path, encode_json($object));
+	return;
+}
+
+# A command has failed with this message.
+sub failed_ok
+{
+	my ($what, $night, $message, @arguments) = @_;
+	my ($rc, undef, $err) = run_backup($now + $night * DAY, @arguments);
+	is($rc, 1, "$what: exit code");
+	like($err, $message, "$what: message");
+	return;
+}
+
+sub statuses
+{
+	my ($file) = @_;
+	my ($rc, $out) = run_backup($now + 2 * DAY, '--list', $file);
+	return $rc . join '', map { /^(?:shop\/)?(\d{8}T\d{6}Z) .*?(incomplete|no valid record|not verified|verified|DAMAGED)/ ? " $1 $2" : () } split /\n/, $out;
+}
+
+# ---- a backup without a record
+
+{
+	my ($file, $dir, $store) = reset_ok('list', 0);
+	unlink "$store/shop/$names[1]/backup.json";
+	is(statuses($file), "0 $names[0] not verified $names[1] incomplete", 'no record: --list');
+	make_database($node, 'older');
+	my ($rc, $out) = run_backup($now, '--restore', 'latest', '--to=older', $file);
+	is("$rc$out", "0restored backup \"shop/$names[0]\" into database \"older\"\n", 'no record: latest is the one before');
+	foreach my $typed ("shop/$names[1]", $names[1])
+	{
+		failed_ok("no record, $typed", 2, qr/error: (?:backup "\Q$typed\E" is not complete|could not find backup "\Q$typed\E")/, '--restore', $typed, '--to=older', $file);
+	}
+	($rc, undef, my $err) = run_backup($now + 2 * DAY, '--rebuild', $file);
+	is($rc, 0, 'no record, --rebuild: exit code');
+	like($err, qr/\Apg_pardump_backup: warning: backup "shop\/$names[1]" in the store is incomplete\n.*detail: .*\n.*hint: .*\npg_pardump_backup: rebuilt 1 record in directory "\Q$dir\E"\n\z/, 'no record, --rebuild: message');
+	is((run_backup($now + $_ * DAY, $file))[0], 0, "no record: the run of night $_") foreach 2, 3;
+	is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 1, 2, 3 ] ], 'no record: no run removes it');
+	is(statuses($file), "0 $names[1] incomplete $names[2] not verified $names[3] not verified", 'no record: --list after a run');
+}
+{
+	my ($file, $dir, $store) = reset_ok('index', 0);
+	unlink "$store/shop/$names[1]/backup.json";
+	my $reason = qr/the command of "fetch" for file "backup\.json" failed with exit code 1\n/;
+	is(statuses($file), "1 $names[0] not verified $names[1] no valid record", 'no record, index: --list');
+	failed_ok('no record, index: --list', 2, qr/\Apg_pardump_backup: error: the record of backup "shop\/$names[1]" in the store cannot be used: $reason.*detail: The command printed: .*\n\z/, '--list', $file);
+	failed_ok('no record, index: latest', 2, qr/error: the latest backup of database "shop" is not known: the record of backup "shop\/$names[1]" in the store cannot be used: $reason/, '--verify', 'latest', $file);
+	is((run_backup($now, '--verify', "shop/$names[0]", $file))[0], 0, 'no record, index: another one');
+	failed_ok('no record, index: by name', 2, qr/error: the record of backup "shop\/$names[1]" in the store cannot be used: $reason/, '--verify', "shop/$names[1]", $file);
+	failed_ok('no record, index: --rebuild', 2, qr/\Apg_pardump_backup: error: could not rebuild the record of backup "shop\/$names[1]": $reason(?:.*detail: .*\n)?pg_pardump_backup: rebuilt 1 record in /, '--rebuild', $file);
+	is((run_backup($now + 2 * DAY, $file))[0], 0, 'no record, index: the next run');
+	is_deeply(decode_json(slurp_file("$store/=index/index/index.json"))->{backups}, [ map { "shop/$_" } @names[ 0, 1, 2 ] ], 'no record, index: the index names it');
+}
+
+# ---- records that are damaged, forged, or of something else
+
+foreach my $try (
+	[ 'no JSON', sub { 'x' }, qr/file "backup\.json" in the store is not valid: it is not JSON/ ],
+	[ 'an empty file', sub { '' }, qr/the command of "fetch" for file "backup\.json" returned no data/ ],
+	[ 'a large file', sub { $_[0] . ' ' x 70000 }, qr/the command of "fetch" for file "backup\.json" returned more than 65536 bytes/ ])
+{
+	my ($what, $change, $message) = @$try;
+	my ($file, $dir, $store) = reset_ok('list', 0);
+	my $path = "$store/shop/$names[1]/backup.json";
+	write_text($path, $change->(slurp_file($path)));
+	failed_ok($what, 2, qr/\Apg_pardump_backup: error: could not rebuild the record of backup "shop\/$names[1]": $message\npg_pardump_backup: rebuilt 1 record in /, '--rebuild', $file);
+	is_deeply([ complete_backups($dir, 'shop') ], [ $names[0] ], "$what: what is rebuilt");
+}
+{
+	my ($config) = read_config($file{list});
+	my $text = slurp_file("$store{list}.kept/shop/$names[1]/backup.json");
+	my %backup = (folder => 'shop', name => $names[1]);
+	is(PardumpBackup::Elsewhere::check_record($config, \%backup, $text)->{number}, 2, 'a record');
+	foreach my $try (
+		[ 'a truncated one', sub { substr $_[0], 0, 40 }, 'it is not JSON' ],
+		[ 'an array', sub { '[1]' }, 'it is not JSON' ],
+		[ 'deep arrays', sub { '[' x 10000 }, 'it is not JSON' ],
+		[ 'another format', { format => 2 }, 'its format is unknown' ],
+		[ 'no format', { format => undef }, 'its format is unknown' ],
+		[ 'another database', { folder => 'other' }, "it is the record of backup \"other/$names[1]\"" ],
+		[ 'another time', { time => $names[0] }, "it is the record of backup \"shop/$names[0]\"" ],
+		[ 'a path', { folder => '..' }, 'it is not the record of a backup' ],
+		[ 'another path', { time => '../x' }, 'it is not the record of a backup' ],
+		[ 'an object for a name', { folder => {} }, 'it is not the record of a backup' ],
+		[ 'another configuration', { configuration => "a\tb" }, 'it is the record of configuration "a?b"' ],
+		[ 'a number', { number => '1x' }, 'its value of "number" is not valid' ],
+		[ 'no number', { number => undef }, 'its value of "number" is not valid' ],
+		[ 'a large number', { number => '1' x 30 }, 'its value of "number" is not valid' ],
+		[ 'a time', { finished => [] }, 'its value of "finished" is not valid' ],
+		[ 'a run', { run => '../..' }, 'its value of "run" is not valid' ],
+		[ 'a major', { major => '15; x' }, 'its value of "major" is not valid' ],
+		[ 'globals', { globals => '/etc/passwd' }, 'its value of "globals" is not valid' ],
+		[ 'a snapshot', { cluster_snapshot => { a => [] } }, 'its value of "cluster_snapshot" is not valid' ],
+		[ 'a server', { system_identifier => "1\n" }, 'its server is not valid' ],
+		[ 'no server', { address => undef }, 'its server is not valid' ])
+	{
+		my ($what, $change, $message) = @$try;
+		my $bytes = ref $change eq 'HASH' ? encode_json({ %{ decode_json($text) }, %$change }) : $change->($text);
+		my $record = eval { PardumpBackup::Elsewhere::check_record($config, \%backup, $bytes) };
+		is(defined $record ? 'accepted' : $@, "$message\n", "a record with $what");
+	}
+}
+
+# another server: an error for a directory of this one, and no removal after --rebuild
+{
+	my ($file, $dir, $store) = reset_ok('list', 1);
+	change_json("$store/shop/$names[0]/backup.json", sub { $_[0]{address} = 'elsewhere:5432' });
+	system_or_bail('rm', '-rf', "$dir/shop/$names[0]");
+	failed_ok('a record of another server', 2, qr/error: could not rebuild the record of backup "shop\/$names[0]": file "backup\.json" in the store is not valid: it is from another server than directory "\Q$dir\E"\n.*detail: .* at address "elsewhere:5432"\.\n.*hint: .*\n.*rebuilt 0 records/,
+		'--rebuild', $file);
+	like(statuses($file), qr/^1.* $names[0] no valid record/, 'a record of another server: --list');
+	($file, $dir, $store) = reset_ok('list', 0);
+	change_json($_, sub { $_[0]{address} = 'elsewhere:5432' }) foreach glob "$store/shop/*/backup.json";
+	is((run_backup($now + 2 * DAY, '--rebuild', $file))[0], 0, 'records of another server only: --rebuild');
+	my ($rc, undef, $err) = run_backup($now + 2 * DAY, $file);
+	is($rc, 5, 'records of another server only: exit code of a run');
+	is(scalar(complete_backups($dir, 'shop')), 3, 'records of another server only: nothing is removed');
+	is((run_backup($now + 2 * DAY, '--adopt', $file))[0], 0, 'records of another server only: --adopt');
+	is((run_backup($now + 3 * DAY, $file))[0], 0, 'records of another server only: a run after --adopt');
+	is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 2, 3 ] ], 'records of another server only: old ones are removed after --adopt');
+}
+
+# ---- lists and indexes
+
+{
+	my $pwned = new_path('pwned');
+	foreach my $try (
+		[ 'a path', 'shop/../x', qr/printed a line that is not a name: "shop\/\.\.\/x"\n/ ],
+		[ 'a path at the top', '/etc', qr/printed a line that is not a name: "\/etc"\n/ ],
+		[ 'a control character', "sh\aop", qr/printed a line that is not a name: "sh\?op"\n/ ])
+	{
+		my ($what, $line, $message) = @$try;
+		my ($file) = reset_ok('list', 0);
+		my $text = slurp_file($file);
+		write_text($file, $text =~ s/^list = .*/list = printf '%%s\\n' '$line' %d/mr);
+		chmod 0600, $file;
+		failed_ok("list: $what", 2, qr/error: the command of "list" for the folders of databases $message.*hint: /, @$_, $file) foreach ['--list'], ['--rebuild'], [ '--verify', 'latest' ];
+		write_text($file, $text);
+		chmod 0600, $file;
+	}
+	my ($file, $dir, $store) = reset_ok('list', 0);
+	my @odd = ("\$(touch $pwned)" =~ tr/\//_/r, '-n', '..data', "a'b", 'two words', '=zz', 'lost+found', '=00', '=41');
+	mkdir "$store/$_" or die "could not make \"$store/$_\": $!" foreach @odd;
+	mkdir "$store/shop/$_" or die "could not make \"$store/shop/$_\": $!" foreach '20260101', "$names[2].partial", '-n';
+	is(statuses($file), "0 $names[0] not verified $names[1] not verified", 'list: other names are not used');
+	my $text = slurp_file($file);
+	write_text($file, $text =~ s/^list = .*/list = false %d/mr);
+	chmod 0600, $file;
+	my ($rc, $out, $err) = run_backup($now, '--list', $file);
+	is($rc . $out . $err, "1There are no backups in \"$dir\".\npg_pardump_backup: error: the command of \"list\" for the folders of databases failed with exit code 1\n", 'list fails: --list');
+	failed_ok("list fails: @$_", 2, qr/\Apg_pardump_backup: error: the command of "list" for the folders of databases failed with exit code 1\n/, @$_, $file)
+	  foreach [], ['--rebuild'], [ '--restore', 'latest' ], ['--verify'], ['--check'];
+	is_deeply([ glob "$dir/.[s]tore $dir/[s]hop" ], [], 'list fails: nothing is made');
+	reset_ok('list', 1);
+	# the directory is enough to find a backup
+	($rc, $out, $err) = run_backup($now, '--verify', "shop/$names[0]", $file);
+	is($rc, 0, 'list fails, a known backup: exit code');
+	like($err, qr/\Apg_pardump_backup: warning: the command of "list" .* failed/, 'list fails, a known backup: a warning');
+	is((run_backup($now + 2 * DAY, $file))[0], 0, 'list fails: a run of a directory that is known to be complete');
+	write_text($file, $text);
+	chmod 0600, $file;
+}
+foreach my $try (
+	[ 'no JSON', sub { 'x' }, qr/it is not JSON/ ],
+	[ 'another configuration', sub { $_[0] =~ s/("configuration" : ").*?"/$1x"/r }, qr/it is the index of another configuration/ ],
+	[ 'a path', sub { $_[0] =~ s/shop\/\d{8}/shop\/..\/$&/r }, qr/it contains a name that is not the name of a backup/ ],
+	[ 'a folder', sub { $_[0] =~ s/shop(?=\/\d)/\$(id)/r }, qr/it contains a name that is not the name of a backup/ ],
+	[ 'an object for a name', sub { $_[0] =~ s/"shop\/[^"]*"/{}/r }, qr/it contains a name that is not the name of a backup/ ],
+	[ 'no names', sub { $_[0] =~ s/"backups"/"others"/r }, qr/it contains no backups/ ])
+{
+	my ($what, $change, $message) = @$try;
+	my ($file, $dir, $store) = reset_ok('index', 0);
+	my $path = "$store/=index/index/index.json";
+	my $text = $change->(slurp_file($path));
+	write_text($path, $text);
+	failed_ok("index, $what: @$_", 2, qr/error: file "index\.json" in the store is not valid: $message\n/, @$_, $file) foreach ['--list'], ['--rebuild'], [];
+	is(slurp_file($path), $text, "index, $what: no run replaces it");
+}
+{
+	# "fetch" that returns other files than "pipe" stores: there may be an index
+	my ($file, $dir, $store) = reset_ok('index', 0);
+	my $text = slurp_file($file);
+	write_text($file, $text =~ s/^fetch = cat \K/\/nowhere/mr);
+	chmod 0600, $file;
+	my $index = slurp_file("$store/=index/index/index.json");
+	failed_ok('fetch fails: a run', 2, qr/error: the command of "fetch" for file "probe\.json" failed with exit code 1\n/, $file);
+	is(slurp_file("$store/=index/index/index.json"), $index, 'fetch fails: the index stays');
+	write_text($file, $text);
+	chmod 0600, $file;
+}
+
+# ---- fetch fails once, or always; data that is damaged
+
+{
+	my ($file, $dir, $store) = reset_ok('list', 1);
+	my $text = slurp_file($file);
+	my $flag = new_path('flag');
+	write_text($file, $text =~ s/^fetch = \K/{ test -e $flag || ! touch $flag; } && /mr);
+	chmod 0600, $file;
+	system_or_bail('rm', '-rf', "$dir/shop/$names[0]");
+	my ($rc, undef, $err) = run_backup($now + 2 * DAY, '--rebuild', $file);
+	is("$rc$err", "0pg_pardump_backup: rebuilt 1 record in directory \"$dir\"\n", 'fetch fails once: --rebuild');
+
+	write_text($file, $text =~ s/^fetch = \K/exit 7; /mr =~ s/^pipe = .*//mr);
+	chmod 0600, $file;
+	($rc, undef, $err) = run_backup($now, '--list', $file);
+	is($rc, 2, 'fetch without pipe: exit code');
+	write_text($file, $text =~ s/^fetch = \K/exit 7; /mr);
+	chmod 0600, $file;
+	failed_ok('fetch fails: --verify', 2, qr/failed: child process exited with exit code 7.*error: could not verify backup "shop\/$names[1]": pg_pardump --verify failed with exit code 1\n/s, '--verify', 'latest', $file);
+	is(statuses($file), "0 $names[0] not verified $names[1] not verified", 'fetch fails: no damage is recorded');
+	make_database($node, 'unread');
+	failed_ok('fetch fails: --restore', 2, qr/failed: child process exited with exit code 7.*error: pg_parrestore failed with exit code 1\n.*hint: .*run the command of "fetch" for "globals\.sql"/s, '--restore', 'latest', '--to=unread', $file);
+	write_text($file, $text);
+	chmod 0600, $file;
+	my ($rows) = grep { -s } glob "$store/shop/$names[1]/[0-9]*.dat*";
+	append_to_file($rows, 'x');
+	failed_ok('damage: --verify', 2, qr/error: backup "shop\/$names[1]" is damaged: pg_pardump --verify failed with exit code 1\n.*hint: Keep the other backups of this database, and check the storage\.\n/, '--verify', $file);
+	is(statuses($file), "0 $names[0] verified $names[1] DAMAGED", 'damage: it is recorded');
+	failed_ok('damage: --restore', 2, qr/error: pg_parrestore failed with exit code 1\n/, '--restore', 'latest', '--to=unread', $file);
+}
+
+# ---- what --rebuild does not change
+
+{
+	my ($file, $dir, $store) = reset_ok('list', 1);
+	my $info = "$dir/shop/$names[1]/backup.json";
+	change_json($info, sub { $_[0]{number} = 77 });
+	my $kept = slurp_file($info);
+	is((run_backup($now + 2 * DAY, '--rebuild', $file))[0], 0, 'a record that is here: --rebuild');
+	is(slurp_file($info), $kept, 'a record that is here is not changed');
+
+	unlink $info;
+	failed_ok('a directory without a record', 2, qr/error: could not rebuild the record of backup "shop\/$names[1]": "\Q$dir\E\/shop\/$names[1]" already exists\n/, '--rebuild', $file);
+	ok(!-e $info, 'a directory without a record is not changed');
+
+	# a run that was killed while it made the record
+	reset_ok('list', 1);
+	rename "$dir/shop/$names[1]", "$dir/shop/.rebuild" or die "could not rename: $!";
+	is((run_backup($now + 2 * DAY, '--rebuild', $file))[0], 0, 'killed: --rebuild');
+	is_deeply([ map { s/.*\///r } glob "$dir/shop/* $dir/shop/.r*" ], [ @names[ 0, 1 ] ], 'killed: the record is made');
+	ok(-e "$store/shop/$names[1]/toc.dat", 'killed: the store is as it was');
+
+	# backups that were made meanwhile without the old ones
+	reset_ok('list', 1);
+	change_json($info, sub { $_[0]{number} = 1 });
+	system_or_bail('rm', '-rf', "$dir/shop/$names[0]");
+	change_json("$store/shop/$names[0]/backup.json", sub { $_[0]{number} = 5 });
+	failed_ok('numbers that contradict', 2, qr/error: could not rebuild the record of backup "shop\/$names[0]": its number contradicts backup "shop\/$names[1]" in directory "\Q$dir\E"\n.*detail: .*\n.*hint: /, '--rebuild', $file);
+	is_deeply([ complete_backups($dir, 'shop') ], [ $names[1] ], 'numbers that contradict: nothing is made');
+}
+
+# ---- retention: the index never names a backup that is partly removed
+
+{
+	my ($file, $dir, $store) = reset_ok('index', 1);
+	my $text = slurp_file($file);
+	my $names = sub { return decode_json(slurp_file("$store/=index/index/index.json"))->{backups} };
+	write_text($file, $text =~ s/^remove = .*/remove = false %d %t/mr);
+	chmod 0600, $file;
+	is((run_backup($now + 2 * DAY, $file))[0], 3, 'remove fails: exit code');
+	is_deeply($names->(), [ map { "shop/$_" } @names[ 1, 2 ] ], 'remove fails: the index');
+	is(scalar(partial_backups($dir)), 1, 'remove fails: the next run tries again');
+	write_text($file, $text);
+	chmod 0600, $file;
+	is((run_backup($now + 3 * DAY, $file))[0], 0, 'removed: exit code');
+	is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 2, 3 ] ], 'removed: the store');
+	is_deeply($names->(), [ map { "shop/$_" } @names[ 2, 3 ] ], 'removed: the index');
+
+	# neither a record nor an index can be written
+	foreach my $which ('backup.json', 'index.json')
+	{
+		append_to_file("$store.refused.$which", '');
+		my ($rc, undef, $err) = run_backup($now + 4 * DAY, $file);
+		is($rc, 1, "$which cannot be written: exit code");
+		like($err, qr/could not back up database "shop": the command of "pipe" for file "\Q$which\E" failed with exit code 1\n/, "$which cannot be written: message");
+		is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 2, 3 ] ], "$which cannot be written: no backup");
+		unlink "$store.refused.$which";
+	}
+	is((run_backup($now + 5 * DAY, $file))[0], 0, 'the next run: exit code');
+	is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 3, 5 ] ], 'the next run: the store');
+	is_deeply($names->(), [ map { "shop/$_" } @names[ 3, 5 ] ], 'the next run: the index');
+}
+
+# ---- commands that return too much, or nothing, and what they leave behind
+
+sub command_failed_ok
+{
+	my ($what, $message, $command, %how) = @_;
+	my $result = eval { read_command('the command', [ '/bin/sh', '-c', $command ], most => 1000, limit => 1, %how) };
+	is($result, undef, "$what: it fails");
+	like($@, qr/\A$message\n\z/, "$what: message");
+	return;
+}
+
+is(read_command('the command', [ '/bin/sh', '-c', 'head -c 1000 /dev/zero' ], most => 1000), "\0" x 1000, 'a command that returns 1000 bytes');
+command_failed_ok('too much', 'the command returned more than 1000 bytes', 'cat /dev/zero');
+command_failed_ok('nothing', 'the command returned no data for 1 s', 'sleep 100188');
+command_failed_ok('no end', 'the command did not exit within 1 s', 'exec >&-; sleep 100188');
+command_failed_ok('exit code', "the command failed with exit code 3\ndetail: The command printed: a\\?b c", 'printf "a\tb\nc\n" >&2; exit 3');
+command_failed_ok('a signal', 'the command was terminated by signal 9', 'kill -KILL $$');
+is(read_command('the command', [ '/bin/sh', '-c', 'sleep 100188 >/dev/null & echo x' ], most => 1000), "x\n", 'a process in the background');
+wait_until('processes of commands have ended', sub { (run_program('pgrep', '-fc', '^sleep 100188$'))[1] == 0 });
+is(read_command('the command', [ '/bin/sh', '-c', 'readlink /proc/$$/fd/0; ps -o tty= -p $$' ], most => 1000), "/dev/null\n?\n", 'no terminal and no input');
+
+$node->stop;
+done_testing();
