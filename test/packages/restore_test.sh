@@ -93,6 +93,25 @@ file=$(find "$WORK/backups/drill_source" -name '[0-9]*.dat*' -size +0 | head -n 
 printf X | dd of="$file" bs=1 seek=5 conv=notrunc status=none
 expect "a damaged backup" 1 'drill_source/[0-9TZ]+: FAILED: pg_pardump --verify.*1 passed, 1 failed' "drill_user = $user"
 
+# backups that are only in a store, from which commands of the owner return them
+install -d -m 700 -o postgres -g postgres "$WORK/store"
+store=("drill_user = $user" "database = drill_source" "database = template1"
+	"pipe = mkdir -p $WORK/store/%d/%t && cat >$WORK/store/%d/%t/%f" "remove = rm -rf $WORK/store/%d/%t"
+	"fetch = test \"\$HOME\" = ~postgres && cat $WORK/store/%d/%t/%f" "list = ls $WORK/store/%d")
+empty_directory()
+{
+	find "$WORK/backups" -mindepth 1 -delete
+}
+empty_directory
+printf '%s\n' "directory = $WORK/backups" "${store[@]}" >"$WORK/test.conf"
+as_postgres pg_pardump_backup "$WORK/test.conf"
+empty_directory
+expect "backups in a store" 0 'drill_source/[0-9TZ]+: passed: 2 tables, 100001 rows.*template1/[0-9TZ]+: passed.*2 passed, 0 failed' "${store[@]}"
+expect "a store that hangs" 1 'error: the store did not return the newest backups within 1 s' "${store[@]/#list = */list = sh -c \"exec sleep 100300\" %d}" "drill_time_limit = 1s"
+if pgrep -f '^sleep 100300$' >/dev/null; then
+	die "a store that hangs: its command remains"
+fi
+
 chown root "$WORK/backups"
 expect "backups of root" 1 'error: directory ".*" is owned by root, but the restore test requires backups of another user' "drill_user = $user"
 chown postgres "$WORK/backups"

@@ -7,10 +7,10 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use POSIX ();
+use POSIX qw(WNOHANG);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-use PardumpBackup::Programs qw(interrupted);
+use PardumpBackup::Programs qw(interrupted catch_signals);
 
 our @EXPORT_OK = qw(account_of_name account_of_id become_user as_user processes_of kill_processes_of start_as);
 
@@ -59,6 +59,22 @@ sub read_limited
 	return;
 }
 
+# Ends a child that may be running a program, which it ends first.
+sub end_child
+{
+	my ($pid) = @_;
+
+	kill TERM => $pid;
+	foreach (1 .. 50)
+	{
+		return if waitpid($pid, WNOHANG) == $pid;
+		select undef, undef, undef, 0.1;
+	}
+	kill KILL => $pid;
+	waitpid $pid, 0;
+	return;
+}
+
 # Runs a function in a child that has become the user.  Returns whether it succeeded, and
 # what it printed, which includes its error message.  Without a limit in seconds, the
 # function must not execute a program: other processes of the user can trace a program,
@@ -72,7 +88,8 @@ sub as_user
 	if ($pid == 0)
 	{
 		# a signal that ends the parent must not end the parent's cleanup
-		local @SIG{qw(INT TERM HUP)} = ('IGNORE') x 3;
+		local @SIG{qw(INT TERM HUP)} = (defined $limit ? 'DEFAULT' : 'IGNORE') x 3;
+		catch_signals() if defined $limit;
 		my $good = eval {
 			close $read;
 			POSIX::setsid();
@@ -92,8 +109,8 @@ sub as_user
 	}
 	close $write;
 	my $output = defined $limit ? read_limited($read, $limit) : do { local $/; <$read> } // '';
-	kill KILL => $pid if !defined $output;
-	waitpid $pid, 0;
+	end_child($pid) if !defined $output;
+	waitpid $pid, 0 if defined $output;
 	return ($? == 0, $output) if defined $output;
 	return (0, interrupted() ? 'interrupted by SIG' . interrupted() . "\n" : "the store did not return the newest backups within $limit s\n");
 }

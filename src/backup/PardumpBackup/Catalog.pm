@@ -130,10 +130,10 @@ sub check_latest
 	foreach my $backup (grep { defined $_->{problem} } @all)
 	{
 		my $newest = $latest->{ $backup->{folder} };
+		next if $newest && $newest->{name} gt $backup->{name};
 
-		die "the latest backup of database \"$backup->{database}\" is not known: the record of backup \"$backup->{folder}/$backup->{name}\" in the store cannot be used: $backup->{problem}"
-		  . "hint: Specify a backup by its name.\n"
-		  if !$newest || $newest->{name} lt $backup->{name};
+		my $error = "the latest backup of database \"$backup->{database}\" is not known: the record of backup \"$backup->{database}/$backup->{name}\" in the store cannot be used: $backup->{problem}";
+		die "${error}hint: Specify a backup by its name.\n";
 	}
 	return;
 }
