@@ -11,7 +11,7 @@ use lib `pg_config --sharedir` =~ s/\n//r . '/pg_pardump';
 use JSON::PP qw(decode_json encode_json);
 use Pardump::Background qw(wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
-use Pardump::Nights qw(backup_config run_backup complete_backups partial_backups programs_without_retries time_name);
+use Pardump::Nights qw(backup_config run_backup start_backup end_backup complete_backups partial_backups programs_without_retries time_name);
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Elsewhere ();
 use PardumpBackup::Programs qw(read_command);
@@ -349,6 +349,29 @@ foreach my $try (
 	is((run_backup($now + 5 * DAY, $file))[0], 0, 'the next run: exit code');
 	is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 3, 5 ] ], 'the next run: the store');
 	is_deeply($names->(), [ map { "shop/$_" } @names[ 3, 5 ] ], 'the next run: the index');
+}
+
+# ---- interrupted while a command is running
+
+{
+	my ($file, $dir, $store) = reset_ok('list', 0);
+	my $gate = new_path('gate');
+	my $text = slurp_file($file);
+	write_text($file, $text =~ s/^fetch = \K/: >$gate; sleep 100189; /mr);
+	chmod 0600, $file;
+	foreach my $task ('--list', '--rebuild')
+	{
+		unlink $gate;
+		my $run = start_backup($now, $task, $file);
+		wait_until("$task runs a command", sub { -e $gate });
+		kill TERM => $run->{pid};
+		is(end_backup($run), 1, "interrupted, $task: exit code");
+		is($run->{err}, "pg_pardump_backup: error: interrupted by SIGTERM\n", "interrupted, $task: message");
+	}
+	wait_until('commands of interrupted tasks have ended', sub { (run_program('pgrep', '-fc', '^sleep 100189$'))[1] == 0 });
+	is_deeply([ glob "$dir/.[s]tore $dir/[s]hop" ], [], 'interrupted: nothing is made');
+	write_text($file, $text);
+	chmod 0600, $file;
 }
 
 # ---- commands that return too much, or nothing, and what they leave behind
