@@ -10,9 +10,18 @@
 static void
 check_command(const char *pattern, const char *name, const char *expected)
 {
-	char	   *found = sink_pipe_command(pattern, name);
+	char	   *found = sink_pipe_command(pattern, name, NULL);
 
 	is_text(found, expected, pattern);
+	free(found);
+}
+
+static void
+check_copy(const char *pattern, const char *old_name, const char *expected)
+{
+	char	   *found = sink_pipe_command(pattern, "new", old_name);
+
+	is_text(found, expected, psprintf("%s, with an old name", pattern));
 	free(found);
 }
 
@@ -55,6 +64,10 @@ test_sink(void)
 	check_command("cat", "f", "cat");
 	check_command("cat >%x", "f", NULL);
 	check_command("cat >%", "f", NULL);
+	check_command("cp %o %f", "f", NULL);
+	check_copy("cp mon/%o tue/%f", "old", "cp mon/old tue/new");
+	check_copy("cp %%o%o %f", "o'ld", "cp %o'o'\"'\"'ld' new");
+	check_copy("cp %o %x", "old", NULL);
 	check_directory("cat >%d/%f", "cat >databases/5/%f");
 	check_directory("%d %%d %%%d %", "databases/5 %%d %%databases/5 %");
 	check_directory("cat >%f", "cat >%f");

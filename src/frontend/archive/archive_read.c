@@ -33,7 +33,7 @@ archive_read_start(const Archive *archive, const char *path,
 		expected.checksum = want->checksum;
 		expected.checksum_len = want->checksum_len;
 	}
-	return command_reader_new(&archive->commands->command, path,
+	return command_reader_new(&archive->commands->command, path, NULL,
 							  want ? &expected : NULL);
 }
 

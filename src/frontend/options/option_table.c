@@ -422,8 +422,8 @@ option_value_check_pipe(const char *pattern, bool all_databases)
 {
 	const char *of_one = all_databases ?
 		sink_pipe_directory(pattern, "databases/1") : pattern;
-	char	   *one = sink_pipe_command(of_one, "1.dat");
-	char	   *other = sink_pipe_command(of_one, "2.dat");
+	char	   *one = sink_pipe_command(of_one, "1.dat", NULL);
+	char	   *other = sink_pipe_command(of_one, "2.dat", NULL);
 
 	if (one && strcmp(one, other) != 0 &&
 		(!all_databases || strcmp(of_one, pattern) != 0))

@@ -58,7 +58,7 @@ command_reader_note(const CommandReader *reader)
 
 CommandReader *
 command_reader_new(const ReadCommand *command, const char *name,
-				   const ExpectedBytes *expected)
+				   const char *old_name, const ExpectedBytes *expected)
 {
 	CommandReader *reader = pg_malloc0(sizeof(CommandReader));
 	const char *args[] = {"sh", "-c", NULL, NULL};
@@ -80,7 +80,7 @@ command_reader_new(const ReadCommand *command, const char *name,
 		reader->expected = *expected;
 		checksum_begin(&reader->checksum, expected->checksum_type);
 	}
-	args[2] = reader->text = sink_pipe_command(command->pattern, name);
+	args[2] = reader->text = sink_pipe_command(command->pattern, name, old_name);
 	child_program_pipe(fds);
 	reader->pid = child_program_start_asked("/bin/sh", args, nothing, fds[1],
 											command->err_fd);

@@ -2,7 +2,7 @@
  * command_reader.h
  *		Reads a file of an archive from the standard output of a command.
  *
- *		reader = command_reader_new(&command, name, &expected);
+ *		reader = command_reader_new(&command, name, NULL, &expected);
  *		while ((n = command_reader_read(reader, buf, size)) > 0)
  *			... n bytes at buf ...
  *		if (n < 0) ... command_reader_error(reader) ...
@@ -36,11 +36,13 @@ typedef struct ExpectedBytes
 typedef struct CommandReader CommandReader;
 
 /*
- * Start the command for a file of this name.  What is expected may be NULL;
- * both are borrowed.
+ * Start the command for a file of this name, or one that copies a file with
+ * an old name, which else is NULL.  What is expected may be NULL; it and the
+ * command are borrowed.
  */
 extern CommandReader *command_reader_new(const ReadCommand *command,
 										 const char *name,
+										 const char *old_name,
 										 const ExpectedBytes *expected);
 
 /*

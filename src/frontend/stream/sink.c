@@ -336,7 +336,7 @@ typedef struct PipeSink
 } PipeSink;
 
 char *
-sink_pipe_command(const char *pattern, const char *name)
+sink_pipe_command(const char *pattern, const char *name, const char *old_name)
 {
 	PQExpBufferData command = buffer_new();
 
@@ -346,6 +346,8 @@ sink_pipe_command(const char *pattern, const char *name)
 			appendPQExpBufferChar(&command, *pos);
 		else if (*++pos == 'f')
 			appendShellString(&command, name);
+		else if (*pos == 'o' && old_name)
+			appendShellString(&command, old_name);
 		else if (*pos == '%')
 			appendPQExpBufferChar(&command, '%');
 		else
@@ -488,7 +490,7 @@ sink_pipe_new(const char *pattern, const char *name, int err_fd)
 
 	pipe->base.ops = &sink_pipe_ops;
 	pipe->name = pg_strdup(name);
-	pipe->command = sink_pipe_command(pattern, name);
+	pipe->command = sink_pipe_command(pattern, name, NULL);
 	args[2] = pipe->command;
 	child_program_pipe(fds);
 	pipe->pid = child_program_start_reading("/bin/sh", args, fds[0], err_fd,

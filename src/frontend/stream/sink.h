@@ -115,11 +115,12 @@ extern Sink *sink_file_new_flushing(const char *path);
 extern Sink *sink_pipe_new(const char *pattern, const char *name, int err_fd);
 
 /*
- * Returns the command: the pattern with the file's name, quoted for the
- * shell, in place of %f, and a percent sign in place of %%.  The caller owns
- * it.  NULL if the pattern contains another %.
+ * Returns the command: the pattern with the file's name for %f and, unless it
+ * is NULL, the old name for %o, both quoted for the shell, and a percent sign
+ * for %%.  The caller owns it.  NULL if the pattern contains another %.
  */
-extern char *sink_pipe_command(const char *pattern, const char *name);
+extern char *sink_pipe_command(const char *pattern, const char *name,
+							   const char *old_name);
 
 /*
  * The pattern with a directory for %d, in which other signs stay; owned.  The
