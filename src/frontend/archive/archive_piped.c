@@ -1,6 +1,7 @@
 /*
  * archive_piped.c
- *		Opens an archive whose files commands return.
+ *		Opens an archive whose files commands return, and copies its files by
+ *		commands.
  *
  * toc.dat and the manifest are read together: the checksum of toc.dat in the
  * manifest shows that they belong to each other.
@@ -181,4 +182,54 @@ archive_piped_identity(const Options *options, const char *pattern)
 	if (archive->manifest)
 		manifest_free(archive->manifest);
 	return identity;
+}
+
+/* ----------
+ * Copies files to another archive.
+ * ----------
+ */
+
+/*
+ * One attempt.  What the command prints is for the user.  Returns what is
+ * wrong, or NULL; owned.
+ */
+static char *
+copy_piped(const Archive *archive, const char *old_name, const char *name)
+{
+	const ReadCommand *command = &archive->commands->command;
+	CommandReader *reader = command_reader_new(command, name, old_name, NULL);
+	char		buf[8192];
+	ssize_t		len;
+	char	   *problem = NULL;
+
+	while ((len = command_reader_read(reader, buf, sizeof(buf))) > 0)
+	{
+		ssize_t		written pg_attribute_unused();
+
+		written = write(command->err_fd, buf, len);
+	}
+	if (len < 0)
+		problem = psprintf("could not copy file \"%s\" of the previous archive: %s",
+						   old_name, command_reader_error(reader));
+	command_reader_free(reader);
+	return problem;
+}
+
+void
+archive_piped_copy(const Archive *archive, const char *old_name,
+				   const char *name)
+{
+	Retry		retry = {0};
+	char	   *problem;
+
+	while ((problem = copy_piped(archive, old_name, name)) != NULL)
+	{
+		if (!archive_read_again(archive, &retry, problem))
+		{
+			archive_read_tell(archive, &retry, problem);
+			pg_log_error_hint("If the file is missing, use another previous archive, or dump without --incremental-pipe and --pipe-copy.");
+			exit(1);
+		}
+		free(problem);
+	}
 }

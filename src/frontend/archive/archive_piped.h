@@ -1,7 +1,7 @@
 /*
  * archive_piped.h
  *		Opens an archive in the directory format whose files commands return
- *		(--pipe).
+ *		(--pipe), and copies its files by commands (--pipe-copy).
  */
 #ifndef ARCHIVE_PIPED_H
 #define ARCHIVE_PIPED_H
@@ -30,5 +30,15 @@ extern void archive_piped_forget_toc(Archive *archive);
  */
 extern char *archive_piped_identity(const Options *options,
 									const char *pattern);
+
+/*
+ * Have a command copy a file, which becomes a file of this name in another
+ * archive; the pattern of the archive's commands has %o.  The file does not
+ * pass through this process, so nothing is known of its bytes.  A command
+ * that fails is run again; exits with a message if --retries allows no more
+ * attempts.
+ */
+extern void archive_piped_copy(const Archive *archive, const char *old_name,
+							   const char *name);
 
 #endif							/* ARCHIVE_PIPED_H */

@@ -52,7 +52,8 @@ typedef struct ManifestFile
 	char	   *definition;		/* of what else the text depends on */
 
 	char	   *reused;			/* "link", "clone" or "copy" of an archive's
-								 * file; NULL if it was dumped */
+								 * file, or "pipe-copy" by a command, unread;
+								 * NULL if it was dumped */
 	Oid			table_oid;		/* 0 if no fingerprints were asked for */
 	BlockNumber relation_blocks;	/* of the table, when it was planned */
 	Oid			filenode;		/* where its blocks are, if changes of them

@@ -329,7 +329,9 @@ finish(ClusterDump *dump)
 /*
  * The database with this name in the previous dump, or NULL.  It may have
  * been dropped and created again since; the history in its archive shows
- * that, and then nothing is reused.
+ * that, and then nothing is reused.  Where commands
+ * copy files, %d is the directory in both dumps, so the database must have
+ * the same OID.
  */
 static const ClusterDatabase *
 previous_of(const ClusterDump *dump, const ClusterDatabase *database)
@@ -338,7 +340,9 @@ previous_of(const ClusterDump *dump, const ClusterDatabase *database)
 	{
 		const ClusterDatabase *previous = &dump->previous->list.databases[i];
 
-		if (strcmp(previous->name, database->name) == 0 && !previous->failed)
+		if (strcmp(previous->name, database->name) == 0 && !previous->failed &&
+			(dump->options->incremental_pipe == NULL ||
+			 previous->oid == database->oid))
 			return previous;
 	}
 	return NULL;
@@ -357,6 +361,16 @@ add_previous(const ClusterDump *dump, const ClusterDatabase *database,
 	if (previous == NULL)
 	{
 		simple_string_list_append(args, "--manifest-fingerprints");
+		return;
+	}
+	if (dump->options->incremental_pipe)
+	{
+		simple_string_list_append(args, psprintf("--incremental-pipe=%s",
+												 cluster_map_pipe(dump->options->incremental_pipe,
+																  previous)));
+		simple_string_list_append(args, psprintf("--pipe-copy=%s",
+												 cluster_map_pipe(dump->options->pipe_copy,
+																  database)));
 		return;
 	}
 	simple_string_list_append(args,
@@ -465,6 +479,19 @@ read_cluster(ClusterDump *dump, const char *argv0)
 	cluster_session_close(conn);
 }
 
+/* The map of the previous dump, in its directory or by commands. */
+static ClusterMap *
+read_previous(const Options *options)
+{
+	Options		of_previous = *options;
+	ClusterPlace place;
+
+	interrupt_install_leader();
+	of_previous.pipe_command = options->incremental_pipe;
+	place = cluster_map_place(options->incremental, &of_previous);
+	return cluster_map_read(&place);
+}
+
 int
 cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 {
@@ -492,11 +519,7 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 		(void) archive_dir_check(options->directory, true);
 	/* an unusable previous dump is reported before anything is created */
 	if (options->incremental)
-	{
-		ClusterPlace place = cluster_map_place(options->incremental, NULL);
-
-		dump->previous = cluster_map_read(&place);
-	}
+		dump->previous = read_previous(options);
 	read_cluster(dump, argv0);
 	if (dump->snapshot && only_looks)
 	{

@@ -315,8 +315,13 @@ dump_database(const Options *options, const char *argv0)
 	run_metrics_begin(options, &dump->pool.run);
 	run_event_begin(options);
 	pg_dump = stock_pg_dump_find(options, argv0);
-	/* Check both directories before the plan, which may take minutes. */
-	if (options->incremental)
+	/* Check both archives before the plan, which may take minutes. */
+	if (options->incremental_pipe)
+	{
+		interrupt_install_leader();
+		dump->plan.fetched = previous_archive_fetch(options);
+	}
+	else if (options->incremental)
 		previous_archive_check(options->incremental, options->directory);
 	if (options->dry_run)
 		check_directory(options);

@@ -9,10 +9,15 @@
  * compared with the checksum in its manifest.  If any of these is in doubt,
  * the chunk is dumped as usual: a wrongly reused file would only be noticed
  * when it is restored.
+ *
+ * A file that commands store (--pipe) is not compared, because reading it
+ * could take longer than dumping it again.  The manifest says that it was not
+ * read.
  */
 #include "base/fe_compat.h"
 
 #include "archive/archive_name.h"
+#include "archive/archive_piped.h"
 #include "base/checksum.h"
 #include "base/clock.h"
 #include "base/hex.h"
@@ -142,6 +147,8 @@ take_by(Taking *taking, CopyMethod method, const ArchiveDir *dir,
 		case COPY_METHOD_COPY:
 			take_copy(taking, dir, name);
 			return true;
+		case COPY_METHOD_PIPE:
+			break;
 	}
 	return false;
 }
@@ -373,12 +380,18 @@ static const char *
 take_file(const Run *run, const DataFile *file, int64 start_us)
 {
 	const DumpPlan *plan = run->plan;
-	CopyMethod	method = own_options_copy_method(run->options);
+	const PreviousArchive *previous = plan->previous;
+	CopyMethod	method = previous->copies ? COPY_METHOD_PIPE :
+		own_options_copy_method(run->options);
 	char	   *name = archive_name_rows(file->dump_id, plan->compress.method);
-	const char *problem;
-	bool		taken = previous_file_take(plan->previous, file->previous,
-										   run->archive, name, &method, &problem);
+	const char *problem = NULL;
+	bool		taken = true;
 
+	if (previous->copies)
+		archive_piped_copy(previous->copies, file->previous->path, name);
+	else
+		taken = previous_file_take(previous, file->previous, run->archive,
+								   name, &method, &problem);
 	free(name);
 	if (!taken)
 	{
@@ -387,7 +400,7 @@ take_file(const Run *run, const DataFile *file, int64 start_us)
 		 * rely on it.
 		 */
 		pg_log_warning("file \"%s/%s\" %s; dumping its rows again",
-					   plan->previous->directory, file->previous->path, problem);
+					   previous->directory, file->previous->path, problem);
 		return "the file of the previous archive does not match its manifest";
 	}
 	set_result(run, run_file_result(run, file), file->previous, method, start_us);

@@ -417,21 +417,45 @@ option_value_check_conninfo(const char *conninfo)
 	pg_fatal_hint("Connect with psql and the same string to see what is wrong.");
 }
 
-void
-option_value_check_pipe(const char *pattern, bool all_databases)
+/*
+ * Is the command another one for another name, and for another old name,
+ * unless old_name is NULL?  With all_databases, also for another directory.
+ */
+static bool
+commands_differ(const char *pattern, const char *old_name, bool all_databases)
 {
 	const char *of_one = all_databases ?
 		sink_pipe_directory(pattern, "databases/1") : pattern;
-	char	   *one = sink_pipe_command(of_one, "1.dat", NULL);
-	char	   *other = sink_pipe_command(of_one, "2.dat", NULL);
+	char	   *one = sink_pipe_command(of_one, "1.dat", old_name);
+	char	   *other = sink_pipe_command(of_one, "2.dat", old_name);
+	char	   *of_other = sink_pipe_command(of_one, "1.dat", "4.dat");
 
-	if (one && strcmp(one, other) != 0 &&
-		(!all_databases || strcmp(of_one, pattern) != 0))
+	return one && strcmp(one, other) != 0 &&
+		(old_name == NULL || strcmp(one, of_other) != 0) &&
+		(!all_databases || strcmp(of_one, pattern) != 0);
+}
+
+void
+option_value_check_pipe(const char *option, const char *pattern,
+						bool all_databases)
+{
+	if (pattern == NULL || commands_differ(pattern, NULL, all_databases))
 		return;
-	pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe");
+	pg_log_error("invalid value \"%s\" for option %s", pattern, option);
 	if (all_databases)
 		pg_fatal_hint("With --all-databases, the command must contain %%d and %%f, which stand for the directory and the name of the file; %%%% stands for a percent sign.");
 	pg_fatal_hint("The command must contain %%f, which stands for the name of the file; %%%% stands for a percent sign.");
+}
+
+void
+option_value_check_pipe_copy(const char *pattern, bool all_databases)
+{
+	if (pattern == NULL || commands_differ(pattern, "3.dat", all_databases))
+		return;
+	pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe-copy");
+	if (all_databases)
+		pg_fatal_hint("With --all-databases, the command must contain %%d, %%o and %%f, which stand for the directory, the old and the new name of the file; %%%% stands for a percent sign.");
+	pg_fatal_hint("The command must contain %%o and %%f, which stand for the old and the new name of the file; %%%% stands for a percent sign.");
 }
 
 /* Those that metrics have anyway. */

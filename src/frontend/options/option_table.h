@@ -160,10 +160,14 @@ extern void option_value_check_slot(const char *name);
 extern void option_value_check_conninfo(const char *conninfo);
 
 /*
- * Of --pipe: every file must have a name of its own, also if each database
- * has its own directory.
+ * Of --pipe and --incremental-pipe: every file must have a name of its own,
+ * also if each database has its own directory; and of --pipe-copy, where this
+ * holds for old and new names.  The pattern may be NULL.
  */
-extern void option_value_check_pipe(const char *pattern, bool all_databases);
+extern void option_value_check_pipe(const char *option, const char *pattern,
+									bool all_databases);
+extern void option_value_check_pipe_copy(const char *pattern,
+										 bool all_databases);
 
 /*
  * Of --metrics and --metrics-label: a label has a name that Prometheus takes

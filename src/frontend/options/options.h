@@ -48,7 +48,10 @@ typedef struct Options
 	bool		clean_output;
 	const char *manifest_checksums; /* NULL = CRC32C */
 	bool		manifest_fingerprints;
-	const char *incremental;	/* the previous archive; NULL = dump all */
+	const char *incremental;	/* the previous archive, a directory or the
+								 * command below; NULL = dump all */
+	const char *incremental_pipe;	/* as pipe_command, to read it; or NULL */
+	const char *pipe_copy;		/* the same with %o, to copy its files */
 	const char *incremental_copy_method;	/* NULL = link */
 	const char *incremental_by; /* fingerprints, or wal-summaries too; NULL =
 								 * fingerprints */

@@ -25,8 +25,8 @@
 static const char *const own_names[] = {
 	"all-databases", "cluster-snapshot", "create", "dbname", "exclude-database",
 	"file", "globals-only", "host", "incremental", "incremental-copy-method",
-	"jobs", "lock-later", "mask", "mask-file", "metrics", "no-password", "no-progress",
-	"no-role-passwords", "password", "pause-synchronous", "pipe", "port", "progress", "report",
+	"incremental-pipe", "jobs", "lock-later", "mask", "mask-file", "metrics", "no-password", "no-progress",
+	"no-role-passwords", "password", "pause-synchronous", "pipe", "pipe-copy", "port", "progress", "report",
 	"resume", "roles-only", "sample",
 	"tablespaces-only", "target", "username", "verify", "where"
 };
@@ -468,6 +468,8 @@ options_parse(int argc, char **argv)
 		mask_file_read_file(options, cell->val);
 	/* only now, as an option may stand before the one that it needs */
 	check_options(options, &table);
+	if (options->incremental_pipe)
+		options->incremental = options->incremental_pipe;
 	/* as many read at a time */
 	if (options->tasks)
 	{

@@ -24,6 +24,7 @@ static const OptionRow own_options[] = {
 	{"incremental", OPTION_TEXT, MEMBER(incremental)},
 	{"incremental-by", OPTION_TEXT, MEMBER(incremental_by)},
 	{"incremental-copy-method", OPTION_TEXT, MEMBER(incremental_copy_method)},
+	{"incremental-pipe", OPTION_TEXT, MEMBER(incremental_pipe)},
 	{"lock-later", OPTION_FLAG, MEMBER(lock_later)},
 	{"manifest-checksums", OPTION_TEXT, MEMBER(manifest_checksums)},
 	{"manifest-fingerprints", OPTION_FLAG, MEMBER(manifest_fingerprints)},
@@ -36,6 +37,7 @@ static const OptionRow own_options[] = {
 	{"no-role-passwords", OPTION_FLAG, MEMBER(no_role_passwords)},
 	{"pause-synchronous", OPTION_FLAG, MEMBER(pause_synchronous)},
 	{"pg-dump", OPTION_TEXT, MEMBER(pg_dump_path)},
+	{"pipe-copy", OPTION_TEXT, MEMBER(pipe_copy)},
 	{"plan", OPTION_TEXT, MEMBER(plan)},
 	{"publication", OPTION_LIST, MEMBER(publications)},
 	{"roles", OPTION_FLAG, MEMBER(roles)},
@@ -119,9 +121,12 @@ static const OptionRule rules[] = {
 	{"--metrics", EXCLUDES, "--verify --dry-run --check --compare-with"},
 	{"--incremental-copy-method", NEEDS, "--incremental"},
 	{"--target", EXCLUDES, "--manifest-fingerprints"},
-	{"--verify", EXCLUDES, "--incremental"},
+	{"--verify", EXCLUDES, "--incremental --incremental-pipe --pipe-copy"},
 	{"--incremental", EXCLUDES, "--target", "An incremental copy is not supported: the blocks of rows that already are on the target are not known."},
-	{"--incremental", EXCLUDES, "--pipe", "Files of the previous archive are linked or copied within the file system, and cannot be written to a command."},
+	{"--incremental", EXCLUDES, "--pipe", "Files of the previous archive are linked or copied within the file system, and cannot be written to a command.  If commands store both archives, use --incremental-pipe and --pipe-copy."},
+	{"--incremental-pipe", NEEDS, "--pipe", "Files are copied from the previous archive to the new one without being read, so commands must store both archives."},
+	{"--incremental-pipe", NEEDS, "--pipe-copy", "The files that are reused are not read: a command must copy them to the new archive."},
+	{"--pipe-copy", NEEDS, "--incremental-pipe", "The manifest of the previous archive determines which files are copied."},
 	{"--copy-format", NEEDS, "--target"},
 	{"--toast-compression", NEEDS, "--target"},
 	{"--wire-compression", NEEDS, "--target"},
@@ -208,7 +213,7 @@ static const char *const without_rows[] = {
 	"--section=post-data"
 };
 
-static const char *const copy_method_names[] = {"link", "clone", "copy"};
+static const char *const copy_method_names[] = {"link", "clone", "copy", "pipe-copy"};
 
 const char *
 copy_method_name(CopyMethod method)
@@ -234,7 +239,8 @@ own_options_copy_method(const Options *options)
 	const char *name = options->incremental_copy_method;
 	CopyMethod	method = COPY_METHOD_LINK;
 
-	if (name && !copy_method_find(name, &method))
+	if (name && (!copy_method_find(name, &method) ||
+				 method == COPY_METHOD_PIPE))
 	{
 		pg_log_error("invalid value \"%s\" for option %s", name,
 					 "--incremental-copy-method");
@@ -401,7 +407,7 @@ own_options_check(const Options *options, const OptionTable *table)
 	(void) own_options_by_wal(options);
 	/* fingerprints are of an archive, and compared with those of another */
 	if (options->incremental_by && !options->manifest_fingerprints &&
-		options->incremental == NULL)
+		options->incremental == NULL && options->incremental_pipe == NULL)
 		pg_fatal("option %s requires option %s or %s", "--incremental-by",
 				 "--incremental", "--manifest-fingerprints");
 	format = options->copy_format;
@@ -420,8 +426,11 @@ own_options_check(const Options *options, const OptionTable *table)
 	exclude(options->no_extension &&
 			options->compress_place == COMPRESS_ON_SERVER, "--no-extension",
 			"-Z/--compress=server-METHOD", NULL);
-	if (options->pipe_command)
-		option_value_check_pipe(options->pipe_command, options->all_databases);
+	option_value_check_pipe("--pipe", options->pipe_command,
+							options->all_databases);
+	option_value_check_pipe("--incremental-pipe", options->incremental_pipe,
+							options->all_databases);
+	option_value_check_pipe_copy(options->pipe_copy, options->all_databases);
 	if (options->slot)
 		option_value_check_slot(options->slot);
 	if (options->subscription_conninfo)

@@ -13,11 +13,13 @@ typedef enum CopyMethod
 {
 	COPY_METHOD_LINK,			/* each is used if the one before cannot be */
 	COPY_METHOD_CLONE,
-	COPY_METHOD_COPY
+	COPY_METHOD_COPY,
+	COPY_METHOD_PIPE			/* by a command of --pipe-copy, unread */
 } CopyMethod;
 
 /*
- * Returns the name of a method in --incremental-copy-method and the manifest.
+ * Returns the name of a method in --incremental-copy-method (which does not
+ * accept the last one) and in the manifest.
  */
 extern const char *copy_method_name(CopyMethod method);
 

@@ -255,7 +255,8 @@ check_pipe(Options *options)
 {
 	const char *const *args = options->pg_restore_args;
 
-	option_value_check_pipe(options->pipe_command, options->all_databases);
+	option_value_check_pipe("--pipe", options->pipe_command,
+							options->all_databases);
 	if (options->restore)
 		pg_fatal("an archive cannot be specified together with option %s", "--pipe");
 	for (int i = 0; args && args[i]; i++)

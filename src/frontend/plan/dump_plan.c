@@ -190,8 +190,9 @@ plan_fingerprints(DumpPlan *plan, PGconn *conn, const Options *options)
 	if (options->incremental == NULL)
 		return;
 	head = head_of(plan);
-	plan->previous = previous_archive_open(options->incremental, &head,
-										   &problem);
+	plan->previous = plan->fetched ?
+		previous_archive_accept(plan->fetched, &head, &problem) :
+		previous_archive_open(options->incremental, &head, &problem);
 	if (plan->previous)
 		spec->key = plan->previous->manifest->fingerprint_key;
 	else

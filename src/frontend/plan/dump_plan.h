@@ -103,6 +103,8 @@ typedef struct DumpPlan
 									 * compresses; NULL if the workers do */
 	pg_checksum_type checksum_type;
 	const FingerprintSpec *fingerprints;	/* to be recorded; or NULL */
+	PreviousArchive *fetched;	/* read by commands before the plan is made;
+								 * or NULL */
 	const PreviousArchive *previous;	/* files to reuse; or NULL */
 	const WalHistory *history;	/* to be recorded; or NULL */
 	bool		knows_changes;	/* of blocks since the previous archive, from

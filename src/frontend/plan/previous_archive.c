@@ -5,6 +5,9 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_name.h"
+#include "archive/archive_piped.h"
+#include "archive/archive_read.h"
 #include "archive/toc.h"
 #include "base/buffer.h"
 #include "base/hex.h"
@@ -230,6 +233,22 @@ sort_files(PreviousArchive *previous)
 }
 
 PreviousArchive *
+previous_archive_accept(PreviousArchive *previous, const Manifest *head,
+						const char **problem)
+{
+	*problem = previous->problem ? previous->problem :
+		why_not_head(previous->manifest, head);
+	if (*problem == NULL)
+	{
+		sort_files(previous);
+		return previous;
+	}
+	if (previous->dir_fd >= 0)
+		close(previous->dir_fd);
+	return NULL;
+}
+
+PreviousArchive *
 previous_archive_open(const char *directory, const Manifest *head,
 					  const char **problem)
 {
@@ -249,24 +268,125 @@ previous_archive_open(const char *directory, const Manifest *head,
 	 */
 	previous->manifest = manifest_load(directory, &exists, problem);
 	if (previous->manifest == NULL)
-		*problem = exists ? psprintf("could not use its manifest: %s",
-									 *problem) :
+		previous->problem = exists ?
+			psprintf("could not use its manifest: %s", *problem) :
 			"it has no manifest";
 	else if (!has_toc(previous->dir_fd))
-		*problem = "it has no " TOC_NAME;
-	else
-		*problem = why_not_head(previous->manifest, head);
-	if (*problem)
+		previous->problem = "it has no " TOC_NAME;
+	return previous_archive_accept(previous, head, problem);
+}
+
+/* ----------
+ * The same of an archive whose files commands return.
+ * ----------
+ */
+
+/* One attempt.  Returns what is wrong, or NULL; owned. */
+static char *
+read_manifest(Archive *archive)
+{
+	size_t		len;
+	char	   *owned_problem;
+	const char *problem;
+	char	   *text = archive_read_all(archive, MANIFEST_NAME, &len,
+										&owned_problem);
+
+	if (text == NULL)
+		return owned_problem;
+	archive->manifest = manifest_read(text, len, &problem);
+	free(text);
+	return archive->manifest ? NULL :
+		psprintf("command for file \"%s\" returned a damaged manifest: %s",
+				 MANIFEST_NAME, problem);
+}
+
+/*
+ * The same of toc.dat, of which only its checksum in the manifest matters: it
+ * was stored last.
+ */
+static char *
+read_toc(Archive *archive)
+{
+	size_t		len;
+	char	   *problem;
+
+	free(archive_read_all(archive, TOC_NAME, &len, &problem));
+	return problem;
+}
+
+static char *
+read_with_retries(Archive *archive, char *(*read) (Archive *archive))
+{
+	Retry		retry = {0};
+	char	   *problem;
+
+	while ((problem = read(archive)) != NULL &&
+		   archive_read_again(archive, &retry, problem))
+		free(problem);
+	return problem;
+}
+
+/* Commands are not run for other names than those that a dump makes. */
+static const char *
+find_invalid_name(const Manifest *manifest)
+{
+	for (int i = 0; i < manifest->n_files; i++)
+		if (!archive_name_is_harmless(manifest->files[i].path))
+			return psprintf("could not use its manifest: file \"%s\" %s",
+							manifest->files[i].path, ARCHIVE_NAME_INVALID);
+	return NULL;
+}
+
+/*
+ * The archive of the commands of --pipe-copy.  A copy may take long, and a
+ * command that copies need not print anything meanwhile.
+ */
+static Archive *
+new_copies(const char *pattern, uint64 retries)
+{
+	const Options options = {.retries = retries,.stall_timeout = 0};
+
+	return archive_piped_new(&options, pattern);
+}
+
+/*
+ * A command fails in the same way for a file that is missing and in a store
+ * that cannot be reached.  If it returns one of the two files, the store can
+ * be reached, and the other one is missing or damaged.
+ */
+PreviousArchive *
+previous_archive_fetch(const Options *options)
+{
+	PreviousArchive *previous = pg_malloc0(sizeof(PreviousArchive));
+	Archive    *archive = archive_piped_new(options, options->incremental_pipe);
+	char	   *manifest_problem = read_with_retries(archive, read_manifest);
+	char	   *toc_problem = read_with_retries(archive, read_toc);
+
+	if (manifest_problem && toc_problem)
 	{
-		close(previous->dir_fd);
-		return NULL;
+		pg_log_error("could not read the previous archive: %s", toc_problem);
+		pg_log_error_detail("Command was: %s", command_reader_last());
+		pg_log_error_detail("The manifest could not be read either: %s.",
+							manifest_problem);
+		pg_fatal_hint("Correct the command of --incremental-pipe.  For the first dump, use --manifest-fingerprints instead of --incremental-pipe and --pipe-copy.");
 	}
-	sort_files(previous);
+	previous->directory = options->incremental_pipe;
+	previous->dir_fd = -1;
+	previous->manifest = archive->manifest;
+	previous->problem = manifest_problem ? manifest_problem : toc_problem ?
+		toc_problem : find_invalid_name(archive->manifest);
+	previous->copies = new_copies(options->pipe_copy, options->retries);
 	return previous;
 }
 
+/* ----------
+ * The same in a task, whose leader has read the manifest.
+ * ----------
+ */
+
 PreviousArchive *
-previous_archive_reach(const char *directory, pg_checksum_type checksum_type)
+previous_archive_reach(const char *directory, pg_checksum_type checksum_type,
+					   const char *pipe_copy, uint64 retries)
 {
 	PreviousArchive *previous = pg_malloc0(sizeof(PreviousArchive));
 	Manifest   *manifest = pg_malloc0(sizeof(Manifest));
@@ -274,6 +394,12 @@ previous_archive_reach(const char *directory, pg_checksum_type checksum_type)
 	manifest->checksum_type = checksum_type;
 	previous->directory = directory;
 	previous->manifest = manifest;
+	previous->dir_fd = -1;
+	if (pipe_copy)
+	{
+		previous->copies = new_copies(pipe_copy, retries);
+		return previous;
+	}
 	previous->dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (previous->dir_fd < 0)
 	{

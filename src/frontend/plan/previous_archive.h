@@ -14,7 +14,7 @@
 
 #include "libpq-fe.h"
 
-#include "archive/manifest.h"
+#include "archive/archive_open.h"
 
 /* ----------
  * The rules for fingerprints of rows, and the settings with which the rows
@@ -47,9 +47,14 @@ extern FingerprintSpec *fingerprint_spec_new(PGconn *conn,
 
 typedef struct PreviousArchive
 {
-	const char *directory;
-	int			dir_fd;			/* open directory, for regular_file_open() */
+	const char *directory;		/* or the command that returns its files */
+	int			dir_fd;			/* open directory, for regular_file_open();
+								 * -1 = none */
+	const Archive *copies;		/* its files, by commands that copy them; NULL
+								 * if they are in the directory */
 	const Manifest *manifest;
+	const char *problem;		/* why nothing of it can be used, until
+								 * previous_archive_accept() */
 	const ManifestFile **files; /* data files, by table and start block */
 	int			n_files;
 } PreviousArchive;
@@ -73,12 +78,26 @@ extern PreviousArchive *previous_archive_open(const char *directory,
 											  const char **problem);
 
 /*
+ * Read its manifest and toc.dat through commands of --incremental-pipe, before
+ * the plan: commands that fail are run again, which may take long.  Exits with
+ * a message if they return neither of the two.  previous_archive_accept() then
+ * does what previous_archive_open() does.
+ */
+extern PreviousArchive *previous_archive_fetch(const Options *options);
+extern PreviousArchive *previous_archive_accept(PreviousArchive *previous,
+												const Manifest *head,
+												const char **problem);
+
+/*
  * Open the archive in a task, which only copies files: its leader has found
- * out which files can be reused.  If the directory cannot be opened, there is
+ * out which files can be reused.  With pipe_copy, which is NULL for files in a
+ * directory, commands copy them.  If the directory cannot be opened, there is
  * a warning, and dir_fd is -1.
  */
 extern PreviousArchive *previous_archive_reach(const char *directory,
-											   pg_checksum_type checksum_type);
+											   pg_checksum_type checksum_type,
+											   const char *pipe_copy,
+											   uint64 retries);
 
 /* ----------
  * A table in the previous archive, and its chunks.

@@ -515,7 +515,10 @@ make_head(const Source *source, const DumpPlan *plan, const char *run_id)
 		head.fingerprints = *plan->fingerprints;
 	if (plan->previous)
 	{
-		head.previous = make_absolute_path(plan->previous->directory);
+		head.previous = plan->previous->copies ?
+			pg_strdup(plan->previous->directory) :
+			make_absolute_path(plan->previous->directory);
+		head.pipe_copy = unconstify(char *, options->pipe_copy);
 		head.copy_method = unconstify(char *, options->incremental_copy_method);
 	}
 	compress_spec_print(&plan->compress, head.compression,

@@ -160,6 +160,7 @@ static const JsonField plan_fields[] = {
 	{HEAD("fingerprint_key", JSON_TEXT, head.fingerprints.key)},
 	{HEAD("fingerprint_settings", JSON_TEXT, head.fingerprints.settings)},
 	{HEAD("previous", JSON_TEXT, head.previous)},
+	{HEAD("pipe_copy", JSON_TEXT, head.pipe_copy)},
 	{HEAD("copy_method", JSON_TEXT, head.copy_method)},
 	{HEAD("knows_changes", JSON_BOOL, head.knows_changes)},
 	{HEAD("objects", JSON_INT, head.n_objects)},
@@ -332,8 +333,11 @@ make_previous(const DumpTaskHead *head, DumpPlan *plan)
 	if (head->previous == NULL)
 		return;
 	plan->knows_changes = head->knows_changes;
-	plan->previous = previous_archive_reach(head->previous, plan->checksum_type);
-	for (int i = 0; plan->previous->dir_fd < 0 && i < plan->tables->n_tables; i++)
+	plan->previous = previous_archive_reach(head->previous, plan->checksum_type,
+											head->pipe_copy, head->run.retries);
+	if (plan->previous->copies || plan->previous->dir_fd >= 0)
+		return;
+	for (int i = 0; i < plan->tables->n_tables; i++)
 		if (chunks->tables[i].new_reason == NULL)
 			chunks->tables[i].new_reason = "its task cannot access the previous archive";
 }

@@ -85,8 +85,9 @@ typedef struct DumpTaskHead
 	int			block_bytes;
 	ServerExtension extension;	/* only its texts are in the file */
 	FingerprintSpec fingerprints;	/* no algorithm = none are recorded */
-	char	   *previous;		/* directory of the archive whose files may be
-								 * used again; NULL = none */
+	char	   *previous;		/* directory, or command, of the archive whose
+								 * files may be used again; NULL = none */
+	char	   *pipe_copy;		/* the command that copies them, or NULL */
 	char	   *copy_method;	/* NULL = the first that works */
 	bool		knows_changes;	/* which blocks changed since then */
 	int			n_objects;		/* large objects in all groups */
