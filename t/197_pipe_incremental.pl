@@ -1,0 +1,311 @@
+# Incremental dumps whose previous archive commands return (--incremental-pipe) and copy
+# (--pipe-copy): the new archive is complete, files that were copied are not read, and what
+# is wrong with them is found by --verify.
+
+use strict;
+use warnings;
+
+use FindBin;
+use JSON::PP;
+use lib "$FindBin::RealBin/lib";
+
+use Pardump::Background qw(start_dump end_dump wait_in_run wait_until nothing_remains_ok);
+use Pardump::Cluster qw(start_cluster run_program new_path sql);
+use Pardump::Compare qw(fingerprint same_when_restored_ok);
+use Pardump::DamagedArchive qw(damaged flipped cut gone written other_manifest);
+use Pardump::Incremental qw(make_shop first_archive full_archive row_files how
+  same_contents_ok verified_ok);
+use Pardump::Manifest qw($manifest_name read_manifest);
+use Pardump::Tasks qw(side_by_side);
+use Pardump::WholeCluster qw(archive_of);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_cluster('pipe_incremental');
+make_shop($node, 'shop');
+my @fingerprinted = @Pardump::Incremental::fingerprinted;
+my @db = ('-d', $node->connstr('shop'));
+my ($rc, $out, $err);
+
+sub new_dir
+{
+	my $dir = new_path('store');
+	mkdir $dir or die "could not make directory \"$dir\": $!";
+	return $dir;
+}
+
+my %default = (pipe => 'cat >NEW/%f', read => 'cat OLD/%f 2>/dev/null', copy => 'cp OLD/%o NEW/%f');
+
+# The options of a dump into this directory: commands, in which NEW and OLD are the
+# directories of both archives, and others.
+sub pipe_options
+{
+	my ($new, $old, %params) = @_;
+	my %command = map { $_ => ($params{$_} // $default{$_}) =~ s/NEW/$new/gr =~ s/OLD/$old/gr } keys %default;
+	return ("--pipe=$command{pipe}", "--incremental-pipe=$command{read}", "--pipe-copy=$command{copy}", @{ $params{options} // [] });
+}
+
+# Runs an incremental dump.  Returns the new archive as a hash: its "dir", and the "rc",
+# "out" and "err" of the run.
+sub piped
+{
+	my ($old, %params) = @_;
+	my %new = (dir => new_dir());
+	@new{qw(rc out err)} = run_program('pg_pardump', @db, @Pardump::Incremental::chunks, pipe_options($new{dir}, $old, %params));
+	return \%new;
+}
+
+# It must succeed and say this, or nothing.  Returns the new archive's directory.
+sub piped_ok
+{
+	my ($what, $old, %params) = @_;
+	my $new = piped($old, %params);
+	is($new->{rc}, 0, "$what: exit code");
+	like($new->{err}, $params{message} // qr/\A\z/, "$what: message");
+	die "no archive to test with" if !-f "$new->{dir}/toc.dat";
+	return $new->{dir};
+}
+
+# It must fail, say this, and leave no toc.dat.
+sub piped_failed
+{
+	my ($what, $old, $message, %params) = @_;
+	my $new = piped($old, %params);
+	is($new->{rc}, 1, "$what: exit code");
+	like($new->{err}, $message, "$what: message");
+	nothing_remains_ok($node, $new->{dir}, $what);
+	return $new->{dir};
+}
+
+# A command that does this for one file of the previous archive, at first or always, and
+# then what comes next.
+sub but
+{
+	my ($sign, $name, $command, $next, $flag) = @_;
+	my $guard = defined $flag ? "[ ! -e $flag ] && : >$flag && " : '';
+	return "f=$sign; if [ \$f = '$name' ] && ${guard}true; then $command; fi; $next";
+}
+
+sub how_ok
+{
+	my ($dir, $what, $how, @tables) = @_;
+	like(how($dir, $_), $how, "$what: $_") foreach @tables;
+	return;
+}
+
+sub lines { return split /\n/, slurp_file($_[0]); }
+
+# ---- nothing has changed
+
+my $mon = first_archive($node, 'shop', 'the first');
+my $full = full_archive($node, 'shop', 'the first');
+{
+	my $what = 'nothing has changed';
+	my ($read, $copied, $log) = map { new_path($_) } qw(read copied log);
+	my $dir = piped_ok($what, $mon, read => "echo %f >>$read; $default{read}", copy => "echo %o %f >>$copied; $default{copy}",
+		options => ["--log-json=$log"]);
+	how_ok($dir, $what, qr/^p+$/, @fingerprinted);
+	how_ok($dir, "$what, dumped", qr/^\.+$/, qw(never small empty));
+	is_deeply([ lines($read) ], [ $manifest_name, 'toc.dat' ], "$what: files that are read");
+	my @reused = grep { $_->{Reused} } row_files($dir);
+	is_deeply([ grep { $_->{Reused} ne 'pipe-copy' } @reused ], [], "$what: the manifest says how");
+	is_deeply([ sort map { (split / /)[1] } lines($copied) ], [ sort map { $_->{Path} } @reused ], "$what: each file is copied once");
+	my @events = map { JSON::PP->new->utf8->decode($_) } lines($log);
+	my %ends = map { ($_->{file} => $_) } grep { $_->{event} eq 'chunk_end' } @events;
+	is_deeply([ grep { ($ends{ $_->{Path} }{reused} // '') ne ($_->{Reused} // '') } row_files($dir) ], [], "$what: events");
+	my ($old, $new) = map { read_manifest($_)->{'Fingerprint-Key'} } $mon, $dir;
+	is($new, $old, "$what: the key is inherited");
+	same_contents_ok($dir, $full, $what);
+	verified_ok($dir, $what);
+
+	# a run that only looks
+	foreach my $option ('--dry-run', '--check')
+	{
+		my $looks = piped($mon, copy => "echo >>$copied.more; $default{copy}", options => [$option]);
+		is($looks->{rc}, 0, "$option: exit code");
+		like($looks->{out} . $looks->{err}, qr/^(?:reusable from the previous archive, if rows have not changed: [1-9]|  reused from the previous archive: up to [1-9])/m, "$option: what may be reused");
+		is_deeply([ glob "$looks->{dir}/*" ], [], "$option: no file");
+	}
+	ok(!-e "$copied.more", 'no command copies for a run that only looks');
+}
+
+# ---- some rows have changed, and files have other names
+
+my $tue;
+{
+	my $what = 'some changes';
+	sql($node, 'shop', $_) foreach
+	  q{INSERT INTO appended SELECT g, '2025-01-01', decode(md5(g::text), 'hex'), 'other ' || md5((-g)::text) FROM generate_series(20001, 20500) g},
+	  'UPDATE updated SET n = n + 1 WHERE id BETWEEN 3000 AND 3100', 'CREATE TABLE aaa AS SELECT 1 AS id', 'CREATE INDEX ON docs (body)', 'VACUUM updated';
+	my $data = fingerprint($node, 'shop');
+	my $copied = new_path('copied');
+	$tue = piped_ok($what, $mon, copy => "echo 'it copies'; echo %o %f >>$copied; $default{copy}",
+		message => qr/\A(?:it copies\n)+\z/);
+	how_ok($tue, $what, qr/^p+\.+$/, 'appended');
+	how_ok($tue, $what, qr/^p+\..*p.*\.$/, 'updated');
+	how_ok($tue, $what, qr/^p+$/, qw(docs types parts_old));
+	cmp_ok(scalar(grep { !/^(\S+) \1$/ } lines($copied)), '>', 0, "$what: other names");
+	verified_ok($tue, $what);
+	same_when_restored_ok($node, $tue, $data, $what);
+
+	# the next one needs the second only, also with fewer jobs
+	my $away = "$mon.away";
+	rename $mon, $away or die "could not rename \"$mon\": $!";
+	my $wed = piped_ok('the third', $tue, options => ['-j1']);
+	how_ok($wed, 'the third', qr/^p+$/, @fingerprinted);
+	same_when_restored_ok($node, $wed, $data, 'the third');
+	rename $away, $mon or die "could not rename \"$away\": $!";
+}
+
+# ---- commands that fail
+
+my ($name) = map { $_->{Path} } row_files($tue, 'docs');
+foreach my $try ([ 'exit code', 'exit 3', qr/child process exited with exit code 3/ ], [ 'killed', 'kill -9 $$', qr/child process was terminated by signal 9/ ])
+{
+	my ($what, $command, $reason) = @$try;
+	my $message = qr/could not copy file "\Q$name\E" of the previous archive: command for file "\S+" failed: $reason/;
+	my $dir = piped_ok("$what, once", $tue, copy => but('%o', $name, $command, $default{copy}, new_path('flag')), options => ['--retries=1'],
+		message => qr/\Apg_pardump: warning: $message[^\n]*; retry 1 of 1 in 0\.5 s\npg_pardump: detail: Command was: [^\n]*\n\z/);
+	how_ok($dir, "$what, once", qr/^p+$/, @fingerprinted);
+	verified_ok($dir, "$what, once");
+	piped_failed($what, $tue, qr/^pg_pardump: error: $message[^\n]*\npg_pardump: detail: Command was: [^\n]*\npg_pardump: detail: The command was run 2 times\.\npg_pardump: hint: If the file is missing, /m,
+		copy => but('%o', $name, "$command", $default{copy}), options => ['--retries=1']);
+}
+piped_failed('a file that is missing', damaged($tue, gone($name)), qr/^cp: .*^pg_pardump: error: could not copy file "\Q$name\E" of the previous archive: /ms,
+	options => ['--retries=0']);
+
+# a run that ends does not leave a command behind
+{
+	my $what = 'a signal while a file is copied';
+	my $dir = new_dir();
+	my $dump = start_dump($node->connstr('shop'), with => [ 'sh', '-c', 'shift 3; exec pg_pardump "$@"', 'sh' ],
+		@Pardump::Incremental::chunks, pipe_options($dir, $tue, copy => ": >NEW.copies; sleep 100198; $default{copy}"));
+	wait_in_run($dump, 'a command copies', sub { -e "$dir.copies" });
+	kill TERM => $dump->{pid};
+	is(end_dump($dump), 1, "$what: exit code");
+	nothing_remains_ok($node, $dir, $what);
+	wait_until('no command is left', sub { return (run_program('pgrep', '-fc', '^sleep 100198$'))[1] == 0; });
+}
+
+# ---- files of the previous archive that are damaged are found by --verify
+
+my $first = (grep { $_->{Fingerprint} } row_files($tue, 'types'))[0];
+foreach my $try ([ 'other bytes', flipped($name, 100) ], [ 'fewer bytes', cut($name, 1000) ],
+	[ 'another file', sub { system_or_bail('cp', "$_[0]/$first->{Path}", "$_[0]/$name"); } ])
+{
+	my ($what, $damage) = @$try;
+	my $dir = piped_ok($what, damaged($tue, $damage));
+	my ($new) = map { $_->{Path} } row_files($dir, 'docs');
+	($rc, undef, $err) = run_program('pg_pardump', "--verify=$dir");
+	is($rc, 1, "$what, verified: exit code");
+	like($err, qr/error: file "\Q$new\E"/, "$what, verified: message");
+	($rc, undef, $err) = run_program('pg_pardump', '--verify', "--pipe=cat $dir/%f", '--retries=0');
+	is($rc, 1, "$what, verified through commands: exit code");
+	like($err, qr/error: file "\Q$new\E"/, "$what, verified through commands: message");
+}
+
+# ---- a previous archive that cannot be used
+
+my $without = full_archive($node, 'shop', 'without fingerprints');
+foreach my $try (
+	[ 'no manifest', gone($manifest_name), qr/command for file "\Q$manifest_name\E" failed: .* exit code 1/ ],
+	[ 'no toc.dat', gone('toc.dat'), qr/command for file "toc\.dat" failed: .* exit code 1/ ],
+	[ 'another toc.dat', written('toc.dat', 'x'), qr/command for file "toc\.dat" returned 1 byte instead of \d+/ ],
+	[ 'damaged manifest', cut($manifest_name, 1000), qr/command for file "\Q$manifest_name\E" returned a damaged manifest: its own checksum does not match/ ],
+	[ 'names for a shell', other_manifest(sub { s/"Path": "\Q$name\E"/"Path": "\$(x).dat"/ or die "no $name" }), qr/could not use its manifest: file "\$\(x\)\.dat" has a name that is not valid in an archive/ ],
+	[ 'another version', other_manifest(sub { s/("Tool-Version": ")/${1}0/ or die 'no version' }), qr/its version of pg_pardump was .*/ ],
+	[ 'no fingerprints', undef, qr/it has no fingerprints/ ])
+{
+	my ($what, $damage, $reason) = @$try;
+	my $old = $damage ? damaged($tue, $damage) : $without;
+	my $dir = piped_ok($what, $old, options => ['--retries=0'],
+		message => qr/\Apg_pardump: warning: cannot reuse archive "cat \Q$old\E\/%f 2>\/dev\/null": $reason\n\z/);
+	how_ok($dir, $what, qr/^\.+$/, @fingerprinted);
+	is(scalar(grep { !$_->{Fingerprint} } row_files($dir, 'docs')), 0, "$what: fingerprints for the next dump");
+}
+foreach my $file ($manifest_name, 'toc.dat')
+{
+	my $dir = piped_ok("$file, once", $tue, read => but('%f', $file, 'exit 3', $default{read}, new_path('flag')), options => ['--retries=1'],
+		message => qr/\Apg_pardump: warning: command for file "\Q$file\E" failed: [^\n]*; retry 1 of 1 in 0\.5 s\npg_pardump: detail: Command was: [^\n]*\n\z/);
+	how_ok($dir, "$file, once", qr/^p+$/, @fingerprinted);
+}
+my $nothing = piped_failed('no archive', new_dir(), qr/\Apg_pardump: error: could not read the previous archive: command for file "toc\.dat" failed: .*^pg_pardump: hint: Correct the command of --incremental-pipe\. /ms,
+	options => ['--retries=0']);
+is_deeply([ glob "$nothing/*" ], [], 'no archive: nothing is written');
+
+# ---- tasks
+
+{
+	my $what = 'tasks';
+	my $dir = new_dir();
+	my $plan = new_path('plan');
+	($rc, $out, $err) = run_program('pg_pardump', @db, '--chunk-size=192kB', '-Z0', '--tasks=2', "--plan=$plan/plan.json", side_by_side(''),
+		pipe_options($dir, $tue));
+	is("$rc$err", '0', "$what: exit code");
+	how_ok($dir, $what, qr/^p+$/, @fingerprinted);
+	verified_ok($dir, $what);
+}
+
+# ---- all databases
+
+sub all_databases
+{
+	my ($new, @options) = @_;
+	my ($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '-h', $node->host, '-p', $node->port, @Pardump::Incremental::chunks,
+		"--pipe=mkdir -p $new/%d && cat >$new/%d/%f", @options);
+	return "$rc$err";
+}
+
+sub of_previous
+{
+	my ($old, $new) = @_;
+	return ("--incremental-pipe=cat $old/%d/%f", "--pipe-copy=cp $old/%d/%o $new/%d/%f");
+}
+
+{
+	my @all = map { new_path('all') } 0 .. 3;
+	# databases without the extension cannot have fingerprints, but have no large table
+	is(all_databases($all[0], '--manifest-fingerprints'), '0', 'all databases, the first');
+	sql($node, 'shop', 'UPDATE updated SET n = n + 1 WHERE id = 1');
+	is(all_databases($all[1], of_previous(@all[ 0, 1 ])), '0', 'all databases: exit code');
+	my $shop = archive_of($all[1], 'shop');
+	how_ok($shop, 'all databases', qr/^p+$/, qw(appended docs types));
+	how_ok($shop, 'all databases', qr/^\.p+/, 'updated');
+	($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '--verify', "--pipe=cat $all[1]/%d/%f");
+	is("$rc$err", '0', 'all databases: verified');
+
+	# the same tables in a database that has another directory
+	sql($node, 'postgres', $_) foreach 'CREATE DATABASE other TEMPLATE shop STRATEGY file_copy', 'DROP DATABASE shop', 'ALTER DATABASE other RENAME TO shop';
+	is(all_databases($all[2], of_previous(@all[ 1, 2 ])), '0', 'all databases, another OID: exit code');
+	isnt((archive_of($all[2], 'shop') =~ /(\d+)$/)[0], ($shop =~ /(\d+)$/)[0], 'all databases, another OID');
+	how_ok(archive_of($all[2], 'shop'), 'all databases, another OID', qr/^\.+$/, @fingerprinted);
+	is(scalar(grep { !$_->{Fingerprint} } row_files(archive_of($all[2], 'shop'), 'docs')), 0, 'all databases, another OID: fingerprints for the next dump');
+	like(all_databases($all[3], of_previous(new_dir(), $all[3]), '--retries=0'), qr/\A1.*^pg_pardump: error: command for file "map\.json" failed: /ms, 'all databases, no map');
+	ok(!-e $all[3], 'all databases, no map: nothing is written');
+}
+
+# ---- refused
+
+my ($pipe, $read, $copy) = ('--pipe=cat >%f', '--incremental-pipe=cat %f', '--pipe-copy=cp %o %f');
+foreach my $try (
+	[ [ $read, $copy, '-f', new_path('refused') ], qr/option --incremental-pipe requires option --pipe\n.*detail: Files are copied from the previous archive / ],
+	[ [ $read, $pipe ], qr/option --incremental-pipe requires option --pipe-copy\n.*detail: The files that are reused are not read: / ],
+	[ [ $copy, $pipe ], qr/option --pipe-copy requires option --incremental-pipe\n.*detail: / ],
+	[ [ '--incremental=x', $pipe ], qr/options --incremental and --pipe cannot be used together\n.*detail: .* use --incremental-pipe and --pipe-copy\.\n/ ],
+	[ [ $read, $copy, $pipe, '--incremental-copy-method=copy' ], qr/option --incremental-copy-method requires option --incremental\n/ ],
+	[ [ $read, $copy, $pipe, '--target=dbname=x' ], qr/options --pipe and --target cannot be used together\n/ ],
+	[ [ '--verify', $read, $pipe ], qr/options --verify and --incremental-pipe cannot be used together\n/ ],
+	[ [ '--incremental-copy-method=pipe-copy', '--incremental=x', '-f', new_path('refused') ], qr/unrecognized copy method "pipe-copy"/ ],
+	(map { [ [ "--incremental-pipe=$_", $copy, $pipe ], qr/invalid value "\Q$_\E" for option --incremental-pipe\n.*hint: The command must contain %f, / ] } 'cat', 'cat %f %o', 'cat %d/%f'),
+	(map { [ [ "--pipe-copy=$_", $read, $pipe ], qr/invalid value "\Q$_\E" for option --pipe-copy\n.*hint: The command must contain %o and %f, / ] } 'cp %f', 'cp %o', 'cp %%o %f', 'cp %o %f %d', ''),
+	[ [ '--all-databases', '--pipe=cat >%d/%f', '--incremental-pipe=cat %f', '--pipe-copy=cp %d/%o %d/%f' ], qr/invalid value "cat %f" for option --incremental-pipe\n.*hint: With --all-databases, / ],
+	[ [ '--all-databases', '--pipe=cat >%d/%f', '--incremental-pipe=cat %d/%f', '--pipe-copy=cp %o %f' ], qr/invalid value "cp %o %f" for option --pipe-copy\n.*hint: With --all-databases, the command must contain %d, %o and %f, / ])
+{
+	my ($options, $message) = @$try;
+	($rc, undef, $err) = run_program('pg_pardump', @$options);
+	is($rc, 1, "@$options: exit code");
+	like($err, $message, "@$options: message");
+}
+
+$node->stop;
+done_testing();
