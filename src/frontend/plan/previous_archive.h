@@ -78,10 +78,10 @@ extern PreviousArchive *previous_archive_open(const char *directory,
 											  const char **problem);
 
 /*
- * Read its manifest and toc.dat through commands of --incremental-pipe, before
- * the plan: commands that fail are run again, which may take long.  Exits with
- * a message if they return neither of the two.  previous_archive_accept() then
- * does what previous_archive_open() does.
+ * Read its manifest and toc.dat through commands of --incremental-pipe,
+ * before the plan: commands that fail are run again, which may take long.
+ * Exits with a message if they return neither of the two.
+ * previous_archive_accept() then does what previous_archive_open() does.
  */
 extern PreviousArchive *previous_archive_fetch(const Options *options);
 extern PreviousArchive *previous_archive_accept(PreviousArchive *previous,
