@@ -100,6 +100,7 @@ stock_pg_dumpall_run(const char *path, const char *part, const Options *options,
 		return;
 	pg_log_error("%s failed with exit code %d", "pg_dumpall",
 				 WEXITSTATUS(status));
+
 	/*
 	 * Other failures, for example of the connection, explain themselves.
 	 * pg_dumpall also shows the query, but no line of it ends in the name.
