@@ -48,8 +48,8 @@ extern FingerprintSpec *fingerprint_spec_new(PGconn *conn,
 typedef struct PreviousArchive
 {
 	const char *directory;		/* or the command that returns its files */
-	int			dir_fd;			/* open directory, for regular_file_open(); -1
-								 * = none */
+	int			dir_fd;			/* open directory, for regular_file_open();
+								 * -1 = none */
 	const Archive *copies;		/* its files, by commands that copy them; NULL
 								 * if they are in the directory */
 	const Manifest *manifest;
