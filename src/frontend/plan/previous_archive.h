@@ -48,8 +48,7 @@ extern FingerprintSpec *fingerprint_spec_new(PGconn *conn,
 typedef struct PreviousArchive
 {
 	const char *directory;		/* or the command that returns its files */
-	int			dir_fd;			/* open directory, for regular_file_open();
-								 * -1 = none */
+	int			dir_fd;			/* of the open directory, or -1 */
 	const Archive *copies;		/* its files, by commands that copy them; NULL
 								 * if they are in the directory */
 	const Manifest *manifest;
@@ -90,7 +89,7 @@ extern PreviousArchive *previous_archive_accept(PreviousArchive *previous,
 
 /*
  * Open the archive in a task, which only copies files: its leader has found
- * out which files can be reused.  With pipe_copy, which is NULL for files in a
+ * out which files can be reused.  Unless pipe_copy is NULL, as for files in a
  * directory, commands copy them.  If the directory cannot be opened, there is
  * a warning, and dir_fd is -1.
  */
