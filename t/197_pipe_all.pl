@@ -56,7 +56,7 @@ my $shop = archive_of($dir, 'shop') =~ s/^\Q$dir\E\///r;
 my $failed;
 ($rc, undef, $err, $failed) = dump_piped("[ %d/%f != $shop/toc.dat ] || exit 3; $store");
 is($rc, 1, 'a database fails: exit code');
-like($err, qr/^pg_pardump:shop: error: command for file "toc\.dat" failed: .*^pg_pardump: error: 1 of 4 databases failed: shop\n/ms, 'a database fails: message');
+like($err, qr/^pg_pardump:shop: error: command for file "toc\.dat" failed: .*^pg_pardump: error: could not dump 1 of 4 databases\n/ms, 'a database fails: message');
 is_deeply([ map { $_->{Name} } grep { $_->{State} eq 'failed' } @{ read_map($failed)->{Databases} } ], ['shop'], 'a database fails: the map');
 ($rc, undef, $err, $failed) = dump_piped("[ %d/%f != ./globals.sql ] || exit 3; $store");
 is($rc, 1, 'globals.sql fails: exit code');
@@ -130,7 +130,7 @@ like($err, qr/^pg_parrestore: error: command for file "toc\.dat" failed: /m, 'an
 is(value($other, 'postgres', "SELECT (SELECT count(*) FROM pg_database) + (SELECT count(*) FROM pg_roles WHERE rolname = 'staff')"), 3, 'an archive is missing: nothing is created');
 ($rc, undef, $err) = restore_piped($other, read_but("$shop/$rows", 'exit 3'), '--retries=0');
 is($rc, 1, 'a table is missing: exit code');
-like($err, qr/^pg_parrestore:shop: error: [^\n]*command for file "\Q$rows\E" failed: .*^pg_parrestore: error: 1 of 4 databases failed: shop\n.*hint: Remove the cause, then run the same command with --resume\.\n/ms, 'a table is missing: message');
+like($err, qr/^pg_parrestore:shop: error: [^\n]*command for file "\Q$rows\E" failed: .*^pg_parrestore: error: could not restore 1 of 4 databases\n.*hint: Remove the cause, then run the same command with --resume\.\n/ms, 'a table is missing: message');
 ($rc, undef, $err) = restore_piped($other, $read, '--resume');
 is($rc, 0, 'resumed: exit code') or diag($err);
 same_cluster_ok($want, $other, 'resumed');
