@@ -237,11 +237,23 @@ replace_asked(pid_t before, pid_t after)
 		}
 }
 
-void
-child_process_add_asked(pid_t pid)
+/* Where a child is noted whose output this process waits for. */
+static volatile pid_t *
+asked_slot(void)
 {
 	begin_process();
-	replace_asked(0, pid);
+	for (int i = 0; i < CHILD_PROCESS_MOST_ASKED; i++)
+		if (asked_children[i] == 0)
+			return &asked_children[i];
+	return NULL;
+}
+
+/* Where a child is noted that reads from this process. */
+static volatile pid_t *
+fed_slot(void)
+{
+	begin_process();
+	return &fed_child;
 }
 
 /* Returns how the child has ended, as waitpid() has it. */
@@ -632,7 +644,7 @@ child_program_run(const char *path, const char **args, const ChildSecrets *secre
 /* note, unless it is NULL, is told the process before a signal can come. */
 static pid_t
 start(const char *path, const char **args, const ChildSecrets *secrets,
-	  int in_fd, int out_fd, int err_fd, void (*note) (pid_t pid))
+	  int in_fd, int out_fd, int err_fd, volatile pid_t *slot)
 {
 	pid_t		pid;
 	pid_t		parent = getpid();
@@ -649,13 +661,21 @@ start(const char *path, const char **args, const ChildSecrets *secrets,
 	{
 		interrupt_reset_signals();
 		interrupt_release_signals();
+
+		/*
+		 * The parent may be killed before it notes the child.  If the slot is
+		 * in shared memory, the leader finds the child there, or the child
+		 * finds next that its parent has ended.
+		 */
+		if (slot)
+			*slot = getpid();
 		/* execve() keeps this */
 		interrupt_end_with(parent);
 		child_program_run(path, args, secrets, in_fd, out_fd, err_fd);
 	}
 	/* a handler may end this process as soon as it is let */
-	if (pid > 0 && note)
-		note(pid);
+	if (pid > 0 && slot)
+		*slot = pid;
 	interrupt_release_signals();
 	if (pid < 0)
 		pg_fatal("could not create child process: %m");
@@ -683,7 +703,7 @@ child_program_start_reading(const char *path, const char **args, int in_fd,
 							int out_fd, int err_fd)
 {
 	return start(path, args, NULL, in_fd, out_fd, err_fd,
-				 child_process_set_fed);
+				 fed_slot());
 }
 
 pid_t
@@ -691,5 +711,5 @@ child_program_start_asked(const char *path, const char **args, int in_fd,
 						  int out_fd, int err_fd)
 {
 	return start(path, args, NULL, in_fd, out_fd, err_fd,
-				 child_process_add_asked);
+				 asked_slot());
 }

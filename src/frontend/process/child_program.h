@@ -42,13 +42,9 @@ extern void child_process_end(void *pid);
 extern void child_process_set_fed(pid_t pid);
 
 /*
- * Likewise of a child whose output this process waits for; there may be up to
- * four.  Their groups are killed at the same moments, but their ends are not
- * waited for.
+ * Kill the group of a child of child_program_start_asked(), reap the child,
+ * and forget it.
  */
-extern void child_process_add_asked(pid_t pid);
-
-/* Kill the group of such a child, reap it, and forget it. */
 extern void child_process_end_asked(pid_t pid);
 
 /*
@@ -186,8 +182,9 @@ extern pid_t child_program_start_reading(const char *path, const char **args,
 										 int in_fd, int out_fd, int err_fd);
 
 /*
- * The same for a program whose output this process waits for: it is what
- * child_process_add_asked() is told.
+ * The same for a program whose output this process waits for; up to four may
+ * run.  Their groups are killed at the same moments, but their ends
+ * are not waited for.
  */
 extern pid_t child_program_start_asked(const char *path, const char **args,
 									   int in_fd, int out_fd, int err_fd);
