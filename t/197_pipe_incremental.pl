@@ -267,6 +267,8 @@ sub of_previous
 	# databases without the extension cannot have fingerprints, but have no large table
 	is(all_databases($all[0], '--manifest-fingerprints'), '0', 'all databases, the first');
 	sql($node, 'shop', 'UPDATE updated SET n = n + 1 WHERE id = 1');
+	like(all_databases($all[1], of_previous(@all[ 0, 1 ]), '--check'), qr/\A0/, 'all databases: --check');
+	ok(!-e $all[1], 'all databases: --check runs no command that writes');
 	is(all_databases($all[1], of_previous(@all[ 0, 1 ])), '0', 'all databases: exit code');
 	my $shop = archive_of($all[1], 'shop');
 	how_ok($shop, 'all databases', qr/^p+$/, qw(appended docs types));

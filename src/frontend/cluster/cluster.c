@@ -401,7 +401,7 @@ cluster_dump_add_args(void *arg, int no, SimpleStringList *args)
 		cluster_snapshot_add_args(dump->snapshot, no, args);
 	if (dump->previous)
 		add_previous(dump, database, args);
-	if (dump->piped)
+	if (dump->options->pipe_command)
 		simple_string_list_append(args, psprintf("--pipe=%s",
 												 cluster_map_pipe(dump->options->pipe_command,
 																  database)));
