@@ -200,6 +200,30 @@ foreach my $what ('list', 'index')
 	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: pg_pardump --verify failed with exit code 1\n${shop}/, 'restore test, damage: the report');
 }
 
+# ---- a new host that cannot read the store begins with number 1 again
+{
+	my ($file, $dir, $store) = new_store(1);
+	is(said($_, $file), '0', "new host, night $_") foreach 0, 1;
+	lose($dir);
+	my $text = slurp_file($file);
+	unlink $file;
+	append_to_file($file, $text =~ s/^(?:fetch|list) = .*\n//gmr);
+	chmod 0600, $file;
+	is(said(2, $file), '0', 'new host, a run');
+	is(decode_json(slurp_file("$store/shop/$names[2]/backup.json"))->{number}, 1, 'new host, a run: the number');
+
+	# in the directory, and in the store alone
+	unlink $file;
+	append_to_file($file, $text);
+	chmod 0600, $file;
+	foreach my $where ('directory', 'store')
+	{
+		my ($config) = read_config($file);
+		is_deeply([ map { $_->{name} } find_backups($config, 'latest') ], [ @names[ 2, 2 ] ], "new host, $where: the latest backups");
+		lose($dir);
+	}
+}
+
 # ---- globals that change during a run
 
 {

@@ -122,6 +122,14 @@ sub choose_run_name
 	return time_name($time);
 }
 
+# Is a backup of a database newer than another one?  A directory that was lost, or replaced by
+# an older copy, begins again with numbers that backups in the store already have.
+sub is_newer
+{
+	my ($backup, $other) = @_;
+	return $backup->{store_only} || $other->{store_only} ? $backup->{name} gt $other->{name} : $backup->{number} > $other->{number};
+}
+
 # Dies if a backup with an unusable record may be newer than the newest one of its database.
 sub check_latest
 {
@@ -156,7 +164,7 @@ sub find_backups
 		foreach my $backup (@complete)
 		{
 			my $latest = \$latest{ $backup->{folder} };
-			$$latest = $backup if !$$latest || $$latest->{number} < $backup->{number};
+			$$latest = $backup if !$$latest || is_newer($backup, $$latest);
 		}
 		check_latest(\%latest, @$all);
 		@found = map { $latest{$_} } sort keys %latest;

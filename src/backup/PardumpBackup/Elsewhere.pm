@@ -287,9 +287,13 @@ sub read_stored
 			return $record;
 		});
 	};
-	my $record = eval { $read->() };
-	$record = eval { lacks_record($config, \%backup) ? {} : retry($read) } if !$record && !interrupted();
+	my $record = eval { retry($read) };
 	my $error = $@;
+	if (!$record && !interrupted())
+	{
+		$record = eval { lacks_record($config, \%backup) ? {} : undef };
+		$error = $@ if $@ ne '';
+	}
 	die $error if interrupted();
 	return { %backup, problem => $error } if !$record;
 	return { %backup, %$record, complete => %$record ? 1 : 0 };
