@@ -219,7 +219,7 @@ foreach my $try (
 	my ($what, $damage, $reason) = @$try;
 	my $old = $damage ? damaged($tue, $damage) : $without;
 	my $dir = piped_ok($what, $old, options => ['--retries=0'],
-		message => qr/\Apg_pardump: warning: cannot reuse archive "cat \Q$old\E\/%f 2>\/dev\/null": $reason\n\z/);
+		message => qr/\Apg_pardump: warning: cannot reuse archive "cat \Q$old\E\/%f 2>\/dev\/null": $reason\npg_pardump: detail: All rows will be dumped\.\n\z/);
 	how_ok($dir, $what, qr/^\.+$/, @fingerprinted);
 	is(scalar(grep { !$_->{Fingerprint} } row_files($dir, 'docs')), 0, "$what: fingerprints for the next dump");
 }
@@ -297,7 +297,7 @@ foreach my $try (
 	[ [ $read, $copy, $pipe, '--incremental-copy-method=copy' ], qr/option --incremental-copy-method requires option --incremental\n/ ],
 	[ [ $read, $copy, $pipe, '--target=dbname=x' ], qr/options --pipe and --target cannot be used together\n/ ],
 	[ [ '--verify', $read, $pipe ], qr/options --verify and --incremental-pipe cannot be used together\n/ ],
-	[ [ '--incremental-copy-method=pipe-copy', '--incremental=x', '-f', new_path('refused') ], qr/unrecognized copy method "pipe-copy"/ ],
+	[ [ '--incremental-copy-method=pipe-copy', '--incremental=x', '-f', new_path('refused') ], qr/invalid value "pipe-copy" for option --incremental-copy-method\n/ ],
 	(map { [ [ "--incremental-pipe=$_", $copy, $pipe ], qr/invalid value "\Q$_\E" for option --incremental-pipe\n.*hint: The command must contain %f, / ] } 'cat', 'cat %f %o', 'cat %d/%f'),
 	(map { [ [ "--pipe-copy=$_", $read, $pipe ], qr/invalid value "\Q$_\E" for option --pipe-copy\n.*hint: The command must contain %o and %f, / ] } 'cp %f', 'cp %o', 'cp %%o %f', 'cp %o %f %d', ''),
 	[ [ '--all-databases', '--pipe=cat >%d/%f', '--incremental-pipe=cat %f', '--pipe-copy=cp %d/%o %d/%f' ], qr/invalid value "cat %f" for option --incremental-pipe\n.*hint: With --all-databases, / ],
