@@ -138,7 +138,7 @@ task_deal(const JobQueue *queue, int n_tasks)
  * Only the leader gives files their names in the archive.  If several
  * attempts have written the same file, the archive and the manifest get the
  * file and the results of the attempt whose results the leader reads first.
- * A later attempt can change neither.
+ * A later attempt can change neither, except for files that commands store.
  * ----------
  */
 
@@ -181,6 +181,25 @@ take_file(const TaskCollector *collector, const TaskAttempt *attempt, char *name
 }
 
 /*
+ * Exits with a message if another attempt has stored other contents of a
+ * file.  With --pipe, both attempts have used the same name, and it is not
+ * known which of them was the last.
+ */
+static void
+check_stored_again(const Options *options, const char *name,
+				   const FileResult *result, const FileResult *again)
+{
+	if (options->pipe_command == NULL ||
+		(result->checksum_len == again->checksum_len &&
+		 memcmp(result->checksum, again->checksum, result->checksum_len) == 0))
+		return;
+	pg_log_error("two attempts of a task stored different contents in file \"%s\"",
+				 name);
+	pg_log_error_detail("The attempts had different settings or libraries, or only one of them copied the file of the previous archive.");
+	pg_fatal_hint("Run the dump again, with a new destination.");
+}
+
+/*
  * Returns false if the line's numbers do not exist in this run.  The result
  * of a second attempt at the same file is not an error: the function ignores
  * it, and the file stays where it is until the directory is removed.
@@ -200,8 +219,6 @@ take_result(TaskCollector *collector, const TaskAttempt *attempt, const TaskLine
 		line->result.server >= Max(run->n_servers, 1))
 		return false;
 	result = is_file ? &results->files[line->number] : &results->objects[line->number];
-	if (result->done)
-		return true;
 	if (is_file)
 	{
 		file = &plan->chunks->files[line->number];
@@ -215,6 +232,12 @@ take_result(TaskCollector *collector, const TaskAttempt *attempt, const TaskLine
 
 		name = archive_name_large_object(group->oids[number - group->first_object],
 										 plan->compress.method);
+	}
+	if (result->done)
+	{
+		check_stored_again(run->options, name, result, &line->result);
+		free(name);
+		return true;
 	}
 	if (!take_file(collector, attempt, name, &line->result))
 		return true;
