@@ -367,7 +367,7 @@ foreach my $program ('pg_parrestore', 'pg_parbasebackup')
 	# at first its last output may be used, if that is not older than a second
 	wait_in_run($run, 'the command fails', sub {
 		terminate($node, at_gate($node)) if at_gate($node);
-		return $run->{err} =~ /password command failed: .*exit code 1: cat: .*secret/; });
+		return $run->{err} =~ /assword command failed: .*exit code 1: cat: .*secret/; });
 	rename "$secret.away", $secret or die "could not rename \"$secret\": $!";
 	wait_in_run($run, 'another worker waits at the gate', sub { return at_gate($node) > 0; });
 	open_gate();

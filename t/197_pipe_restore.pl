@@ -16,6 +16,9 @@ use Pardump::Toc qw(read_toc write_toc copy_archive is_table_data);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+# other files may run at the same time
+my $sleep = "sleep 100197.$$";
+
 my $node = start_pipe_shop('pipe_restore');
 
 # ---- every compression: the same database, each file read once
@@ -64,8 +67,8 @@ piped_ok(pipe_copy(), 'input', "cat >$input.%f 2>/dev/null && touch $input; cat 
 ok(!-e $input, 'a command that reads its input fails');
 
 # a command leaves nothing behind
-piped_ok(pipe_copy(), 'a process in the background', "sleep 100197 >/dev/null 2>&1 & exec cat $ours/%f", '-j2');
-cmp_ok((run_program('pgrep', '-fc', '^sleep 100197$'))[1], '==', 0, 'a process in the background: it is ended');
+piped_ok(pipe_copy(), 'a process in the background', "$sleep >/dev/null 2>&1 & exec cat $ours/%f", '-j2');
+cmp_ok((run_program('pgrep', '-fc', "^$sleep\$"))[1], '==', 0, 'a process in the background: it is ended');
 
 # ---- encrypted; a place with an unusual name
 
@@ -198,7 +201,7 @@ foreach my $try (
 	[ $ours, 'exit 3', qr/could not be read: command for file "[^"]*" failed: child process exited with exit code 3/ ],
 	[ $ours, 'head -c 10 FILE', qr/could not be read: command for file "[^"]*" returned 10 bytes instead of $size/ ],
 	[ $plain, 'tr a b <FILE', qr/could not be read: command for file "[^"]*" returned data that does not match the checksum in the manifest/ ],
-	[ $ours, 'sleep 100197', qr/could not be read: command for file "[^"]*" returned no data for 1 s/ ],
+	[ $ours, $sleep, qr/could not be read: command for file "[^"]*" returned no data for 1 s/ ],
 	[ $stock, 'head -c 100 FILE', qr/is cut off within its compressed data/ ],
 	[ $stock_plain, 'head -c 100 FILE', qr/lacks the line that ends the rows/ ])
 {

@@ -20,6 +20,9 @@ use Pardump::PipeRestore qw(start_pipe_shop pipe_copy pipe_arguments pipe_into p
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+# other files may run at the same time
+my $sleep = "sleep 100196.$$";
+
 my $node = start_pipe_shop('pipe_restore_faults');
 my %archives;
 foreach my $try ([ 'pg_pardump gzip', '-Z6', '--chunk-size=128kB' ], [ 'pg_pardump none', '-Z0', '--chunk-size=128kB' ], [ 'pg_dump gzip', '-Z6' ], [ 'pg_dump none', '-Z0' ])
@@ -45,8 +48,8 @@ foreach my $try (
 	[ 'ends early', "head -c 10 $ours/$file", qr/command for file "\Q$file\E" returned 10 bytes instead of $size|its compressed data is cut off/ ],
 	[ 'nothing', 'true', qr/command for file "\Q$file\E" returned 0 bytes instead of $size/ ],
 	[ 'more', "cat $ours/$file $ours/$file", qr/command for file "\Q$file\E" returned more than $size bytes/ ],
-	[ 'hangs', 'sleep 100197 & sleep 100197', qr/command for file "\Q$file\E" returned no data for 1 s/ ],
-	[ 'hangs at its end', "cat $ours/$file; exec >&-; exec sleep 100197", qr/command for file "\Q$file\E" did not exit within 1 s after its last data/ ])
+	[ 'hangs', "$sleep & $sleep", qr/command for file "\Q$file\E" returned no data for 1 s/ ],
+	[ 'hangs at its end', "cat $ours/$file; exec >&-; exec $sleep", qr/command for file "\Q$file\E" did not exit within 1 s after its last data/ ])
 {
 	my ($what, $command, $message) = @$try;
 	my @options = ('-j2', '--stall-timeout=1');
@@ -63,7 +66,7 @@ foreach my $try (
 	is(value($node, $db, 'SELECT count(*) FROM small'), 0, "$what: no row is committed");
 	is(sessions_left($node), 0, "$what: no session left");
 	wait_until('no command is left', sub {
-		return (run_program('pgrep', '-fc', '^sleep 100197$'))[1] == 0; });
+		return (run_program('pgrep', '-fc', "^$sleep\$"))[1] == 0; });
 }
 
 # bytes that only the checksum shows to be wrong
@@ -185,11 +188,11 @@ foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
 {
 	my $started = new_path('started');
 	$db = pipe_copy();
-	my $run = start_load(pipe_arguments($db, failing_command($ours, table_file($ours, 'small'), ": >$started; sleep 100197 & sleep 100197"), '-j2'));
+	my $run = start_load(pipe_arguments($db, failing_command($ours, table_file($ours, 'small'), ": >$started; $sleep & $sleep"), '-j2'));
 	wait_until('the command runs', sub { -e $started });
 	kill TERM => $run->{pid};
 	is(end_dump($run), 1, 'a signal: exit code');
-	wait_until('no command is left', sub { (run_program('pgrep', '-fc', '^sleep 100197$'))[1] == 0 });
+	wait_until('no command is left', sub { (run_program('pgrep', '-fc', "^$sleep\$"))[1] == 0 });
 	is(sessions_left($node), 0, 'a signal: no session left');
 	no_temp_files_ok('a signal');
 	is(piped_ok($db, 'a signal, resumed', "cat $ours/%f", '--resume'), '', 'a signal: resumed');

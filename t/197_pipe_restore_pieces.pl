@@ -17,13 +17,16 @@ use Pardump::Terminal qw(start_on_terminal);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+# other files may run at the same time
+my $sleep = "sleep 100195.$$";
+
 my $node = start_pipe_shop('pipe_restore_pieces');
 my $stock = dump_ok($node, 'shop', 'stock', 'pg_dump', '-Z0');
 my $big = table_file($stock, 'big');
 my @pieces = ('--chunk-size=64kB');
 my $restart = qr/^pg_parrestore: detail: Parts of table public\.\w+ may have been committed\.\npg_parrestore: hint: Restore from the beginning, and not with --resume: the committed rows may be wrong\.$/m;
 
-sub commands_left { return (run_program('pgrep', '-fc', '^sleep 100197$'))[1] + 0; }
+sub commands_left { return (run_program('pgrep', '-fc', "^$sleep\$"))[1] + 0; }
 
 sub rows_of { return value($node, $_[0], "SELECT count(*) FROM $_[1]"); }
 
@@ -75,7 +78,7 @@ foreach my $try ([ 'the same rows', "cat $stock/$big" ], [ 'other rows', "sed 's
 	my ($what, $second) = ("killed, $try->[0]", $try->[1]);
 	my ($count, $worker) = map { new_path($_) } qw(count worker);
 	my $db = pipe_copy();
-	my $command = "echo >>$count; case \$(wc -l <$count) in 1) echo \$PPID >$worker; head -c 400000 $stock/$big; exec sleep 100197;; *) exec $second;; esac";
+	my $command = "echo >>$count; case \$(wc -l <$count) in 1) echo \$PPID >$worker; head -c 400000 $stock/$big; exec $sleep;; *) exec $second;; esac";
 	my $run = start_load(pipe_arguments($db, failing_command($stock, $big, $command), '-j1', @pieces));
 	wait_in_run($run, 'rows are committed', sub { -s $worker && rows_of($db, 'big') > 0 });
 	my ($pid) = slurp_file($worker) =~ /(\d+)/;
@@ -98,7 +101,7 @@ foreach my $try ([ 'the same rows', "cat $stock/$big" ], [ 'other rows', "sed 's
 {
 	my ($worker, $flag) = map { new_path($_) } qw(worker flag);
 	my $db = pipe_copy();
-	my $command = failing_command($stock, $big, "echo \$PPID >$worker; sleep 100197 | cat", $flag);
+	my $command = failing_command($stock, $big, "echo \$PPID >$worker; $sleep | cat", $flag);
 	my $run = start_load(pipe_arguments($db, $command, '-j2', '--stall-timeout=0', '--retries=1', @pieces));
 	wait_in_run($run, 'the pipeline runs', sub { -s $worker && commands_left() });
 	my ($pid) = slurp_file($worker) =~ /(\d+)/;
@@ -109,7 +112,7 @@ foreach my $try ([ 'the same rows', "cat $stock/$big" ], [ 'other rows', "sed 's
 
 	# the last attempt: the run ends
 	unlink $worker;
-	$run = start_load(pipe_arguments(pipe_copy(), failing_command($stock, $big, "echo \$PPID >$worker; sleep 100197 | cat"), '-j2', '--stall-timeout=0', '--retries=0', @pieces));
+	$run = start_load(pipe_arguments(pipe_copy(), failing_command($stock, $big, "echo \$PPID >$worker; $sleep | cat"), '-j2', '--stall-timeout=0', '--retries=0', @pieces));
 	wait_in_run($run, 'the pipeline runs', sub { -s $worker && commands_left() });
 	($pid) = slurp_file($worker) =~ /(\d+)/;
 	is(kill('KILL', $pid), 1, 'killed in the last attempt: a worker');
