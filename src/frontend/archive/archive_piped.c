@@ -226,7 +226,7 @@ archive_piped_copy(const Archive *archive, const char *old_name,
 	{
 		if (!archive_read_again(archive, &retry, problem))
 		{
-			archive_read_tell(archive, &retry, problem);
+			archive_read_report(archive, &retry, problem);
 			pg_log_error_hint("If the file is missing, use another previous archive, or dump without --incremental-pipe and --pipe-copy.");
 			exit(1);
 		}

@@ -125,8 +125,8 @@ archive_read_again(const Archive *archive, Retry *retry, const char *problem)
 }
 
 void
-archive_read_tell(const Archive *archive, const Retry *retry,
-				  const char *problem)
+archive_read_report(const Archive *archive, const Retry *retry,
+					const char *problem)
 {
 	pg_log_error("%s", problem);
 	if (archive->commands)
@@ -139,6 +139,6 @@ void
 archive_read_failed(const Archive *archive, const Retry *retry,
 					const char *problem)
 {
-	archive_read_tell(archive, retry, problem);
+	archive_read_report(archive, retry, problem);
 	exit(1);
 }

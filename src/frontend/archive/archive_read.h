@@ -9,17 +9,19 @@
 #include "archive/archive_open.h"
 #include "base/clock.h"
 
-/* What is wrong with a file that commands do not return for this reason. */
+/* The problem of a file for which no command runs. */
 #define ARCHIVE_READ_UNLISTED "is not listed in the manifest"
 
 /*
- * Open the file that a table of contents or a list of large objects calls
- * name.  In a directory its suffix is looked up.  Of a command the manifest
- * tells its name, size and checksum; if it does not, the file is compressed
- * by this method, and has its suffix.
+ * Open the file with this name in a table of contents or a list of large
+ * objects.  In a directory, the function looks for the name with each suffix.
+ * If commands return the files, the name with its suffix, the size and the
+ * checksum are those in the manifest.  Without a manifest, the suffix is that
+ * of this compression method.
  *
- * NULL, and *problem, if there is no such file, or the name is not valid.
- * The result of a command is right only when all of it has been read.
+ * Returns NULL and sets *problem if there is no such file, or if the name is
+ * not valid.  The output of a command is complete and correct only if it was
+ * read to its end without an error.
  */
 extern DataReader *archive_read_open(const Archive *archive, const char *name,
 									 CompressMethod method,
@@ -34,31 +36,35 @@ extern CommandReader *archive_read_start(const Archive *archive,
 										 const ManifestFile *want);
 
 /*
- * Of files that are held in memory, and lists without a manifest.  A command
- * may write without an end.  The table of contents of a million objects has
- * about half of it.
+ * A limit for files that are held in memory, and for lists of large objects
+ * without a manifest, because a command may write without an end.  The table
+ * of contents of a million objects has about half of these bytes.
  */
 #define ARCHIVE_READ_MOST_BYTES ((size_t) 512 * 1024 * 1024)
 
 /*
- * All bytes of a file as a command returns them, followed by a zero, and
- * owned; NULL, and *problem, owned, if that fails.  They have the size and
- * the checksum that the manifest has for a file of this name.
+ * Read all of a file that a command returns, and append a zero byte.  The
+ * caller owns the result.  If the manifest contains the file, its size and
+ * its checksum are compared.  Returns NULL and sets *problem, which the
+ * caller owns, if reading fails.
  */
 extern char *archive_read_all(const Archive *archive, const char *name,
 							  size_t *len, char **problem);
 
 /*
- * Reading has failed, for this reason.  If the archive is read through
- * commands, and --retries allows another attempt, give a warning, wait, and
- * return true.
+ * To be called when reading has failed for this reason.  If commands return
+ * the files, and --retries allows another attempt, prints a warning, waits,
+ * and returns true.
  */
 extern bool archive_read_again(const Archive *archive, Retry *retry,
 							   const char *problem);
 
-/* Report this error, after the attempts of retry; and then exit. */
-extern void archive_read_tell(const Archive *archive, const Retry *retry,
-							  const char *problem);
+/*
+ * Report this error and the number of attempts.  The second function then
+ * exits.
+ */
+extern void archive_read_report(const Archive *archive, const Retry *retry,
+								const char *problem);
 pg_noreturn extern void archive_read_failed(const Archive *archive,
 											const Retry *retry,
 											const char *problem);

@@ -469,7 +469,7 @@ read_up_to(PieceText *text, uint64 end, pg_crc32c crc)
 static void
 give_up_text(const PieceText *text, const char *problem)
 {
-	archive_read_tell(text->run->loader->archive, &text->retry, problem);
+	archive_read_report(text->run->loader->archive, &text->retry, problem);
 	end_restore(text->run, text->differs);
 }
 
