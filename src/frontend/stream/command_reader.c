@@ -1,11 +1,14 @@
 /*
  * command_reader.c
- *		Runs a command, reads what it writes, and checks that it was all.
+ *		Implements command_reader.h: runs a command, reads its output, and
+ *		checks that the output is complete.
  *
- * A command of a pipeline may fail while the shell returns success, and a
- * command may end early.  So the exit status alone does not show that the
- * bytes are whole: what reads them also compares them with the manifest, or
- * finds that compressed data or rows do not end as they must.
+ * A shell returns success if the last command of a pipeline succeeds, even if
+ * another one failed, and a command may end early without an error.  So exit
+ * status 0 does not show that the output is complete.  If the size and the
+ * checksum are known from the manifest, they are compared here.  Otherwise
+ * the caller must notice that compressed data or rows do not end as their
+ * format requires.
  */
 #include "base/fe_compat.h"
 
@@ -21,20 +24,21 @@
 #include "stream/sink.h"
 
 /*
- * A signal just before a poll() does not end it: look again after this time.
+ * A signal that arrives just before poll() does not interrupt it.  So poll()
+ * returns after this time, and the caller checks for signals again.
  */
 #define LOOK_AGAIN_MS 200
 
 struct CommandReader
 {
-	char	   *name;			/* of the archive's file */
-	char	   *text;			/* that the shell runs */
+	char	   *name;			/* name of the archive's file */
+	char	   *text;			/* the command that the shell runs */
 	const ReadCommand *command;
-	uint64		most;			/* bytes, unless it is known; 0 = no limit */
-	bool		is_known;		/* what is expected */
+	uint64		most;			/* limit if the size is not known; 0 = none */
+	bool		is_known;		/* "expected" is valid */
 	ExpectedBytes expected;
 	pg_checksum_context checksum;
-	pid_t		pid;			/* 0 once it is gone */
+	pid_t		pid;			/* 0 when the command has ended */
 	int			fd;
 	uint64		n_read;
 	bool		at_end;
@@ -64,8 +68,10 @@ command_reader_new(const ReadCommand *command, const char *name,
 	const char *args[] = {"sh", "-c", NULL, NULL};
 
 	/*
-	 * A command that reads its input fails: it may be the dump's, given by
-	 * mistake, which would replace the file by an empty one.
+	 * The standard input is open only for writing, so a command that reads it
+	 * fails.  A user may give the dump's command by mistake: with an empty
+	 * standard input, that command would replace the stored file by an empty
+	 * one.
 	 */
 	int			nothing = open(DEVNULL, O_WRONLY | O_CLOEXEC);
 	int			fds[2];
@@ -100,7 +106,7 @@ command_reader_limit(CommandReader *reader, uint64 most)
 static void command_reader_fail(CommandReader *reader, const char *format,...)
 			pg_attribute_printf(2, 3);
 
-/* The command, which is of no use any more, is ended. */
+/* Set the reader's error, and end the command, which is no longer needed. */
 static void
 command_reader_fail(CommandReader *reader, const char *format,...)
 {
@@ -116,7 +122,7 @@ command_reader_fail(CommandReader *reader, const char *format,...)
 	reader->pid = 0;
 }
 
-/* Has it been silent since then for as long as it may? */
+/* Has the command sent nothing since this time, for the whole timeout? */
 static bool
 is_stalled(CommandReader *reader, int64 since)
 {
@@ -126,7 +132,7 @@ is_stalled(CommandReader *reader, int64 since)
 		clock_monotonic_ms() - since >= (int64) (limit * 1000);
 }
 
-/* As read(), but -1 with an error that is noted. */
+/* Like read(), but sets the reader's error if it returns -1. */
 static ssize_t
 wait_for_bytes(CommandReader *reader, void *buf, size_t size)
 {
@@ -158,7 +164,10 @@ wait_for_bytes(CommandReader *reader, void *buf, size_t size)
 	return -1;
 }
 
-/* It has closed its output: how has it ended? */
+/*
+ * The command has closed its output.  Wait until it exits, and set the error
+ * if it does not exit in time, or has failed.
+ */
 static void
 check_status(CommandReader *reader)
 {
@@ -180,7 +189,10 @@ check_status(CommandReader *reader)
 							reader->name, wait_result_to_str(status));
 }
 
-/* All of it has come: is it what it should be? */
+/*
+ * The command has succeeded.  Set the error if the size or the checksum of
+ * the output is not as expected.
+ */
 static void
 check_bytes(CommandReader *reader)
 {
@@ -212,7 +224,7 @@ read_some(CommandReader *reader, void *buf, size_t size)
 		reader->n_read += len;
 		if (reader->is_known)
 			checksum_add(&reader->checksum, buf, len);
-		/* it may be without an end */
+		/* Check this with each read: the output may never end. */
 		if (reader->is_known && reader->n_read > reader->expected.n)
 			command_reader_fail(reader, "command for file \"%s\" returned more than " UINT64_FORMAT " byte%s",
 								reader->name, reader->expected.n,

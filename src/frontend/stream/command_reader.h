@@ -7,38 +7,39 @@
  *			... n bytes at buf ...
  *		if (n < 0) ... command_reader_error(reader) ...
  *
- * The command runs without a terminal, and with a standard input that cannot
- * be read, in a process group of its own, which ends with it.
+ * The command runs without a terminal, in a session and process group of its
+ * own.  Its standard input cannot be read.  When the command ends, all
+ * processes that are left in its group are killed.
  */
 #ifndef COMMAND_READER_H
 #define COMMAND_READER_H
 
 #include "common/checksum_helper.h"
 
-/* How commands of an archive are run. */
+/* How to run the commands of an archive. */
 typedef struct ReadCommand
 {
-	const char *pattern;		/* as sink_pipe_command() has it */
-	int			err_fd;			/* becomes their standard error */
-	uint64		stall_timeout;	/* seconds that one may need for the next
-								 * bytes, or for its end; 0 = no limit */
+	const char *pattern;		/* see sink_pipe_command() */
+	int			err_fd;			/* the standard error of the commands */
+	uint64		stall_timeout;	/* seconds to wait for the next bytes, or for
+								 * the exit; 0 = no limit */
 } ReadCommand;
 
-/* What the bytes of a file are known to be. */
+/* The known size and checksum of a file. */
 typedef struct ExpectedBytes
 {
 	uint64		n;
 	pg_checksum_type checksum_type;
 	const uint8 *checksum;
-	int			checksum_len;	/* 0 = there is none */
+	int			checksum_len;	/* 0 = no checksum */
 } ExpectedBytes;
 
 typedef struct CommandReader CommandReader;
 
 /*
- * Start the command for a file of this name, or one that copies a file with
- * an old name, which else is NULL.  What is expected may be NULL; it and the
- * command are borrowed.
+ * Start the command that returns the file with this name.  If old_name is not
+ * NULL, it is substituted for %o in the command.  The command and the
+ * expected bytes, which may be NULL, are borrowed.
  */
 extern CommandReader *command_reader_new(const ReadCommand *command,
 										 const char *name,
@@ -46,31 +47,39 @@ extern CommandReader *command_reader_new(const ReadCommand *command,
 										 const ExpectedBytes *expected);
 
 /*
- * More bytes than this are an error, if their number is not known: a command
- * may write without an end.
+ * Treat more than this number of bytes as an error, if the size of the file
+ * is not known.  Without a limit, the output of a broken command might never
+ * end.
  */
 extern void command_reader_limit(CommandReader *reader, uint64 most);
 
 /*
- * Some bytes into buf: how many, 0 when the command has ended without an
- * error, and its bytes were those that are expected, or -1.  The bytes are
- * known to be right only at the end.
+ * Read some bytes into buf.  Returns their number, or 0 if the command has
+ * exited with status 0 and the bytes are the expected ones, or -1 after an
+ * error.  The bytes are not known to be right until 0 is returned.
  */
 extern ssize_t command_reader_read(CommandReader *reader, void *buf,
 								   size_t size);
 
-/* What went wrong; borrowed. */
+/* Returns the error message; borrowed. */
 extern const char *command_reader_error(const CommandReader *reader);
 
 /*
- * The command that this process started last, or whose end or an error it has
- * read since, for messages; or NULL.  And note that it is this one: what it
- * returned is wrong.
+ * Returns the text of a command, for messages: of the command that this
+ * process started last, or whose end or error it has read since then.
+ * Returns NULL if there was no command.
+ *
+ * command_reader_note() makes the command of this reader that command.  Call
+ * it if the contents of the output are wrong, which the reader itself cannot
+ * notice.
  */
 extern const char *command_reader_last(void);
 extern void command_reader_note(const CommandReader *reader);
 
-/* Free it; if the command has not ended, its process group is killed. */
+/*
+ * Free the reader.  If the command has not ended, its process group is
+ * killed.
+ */
 extern void command_reader_free(CommandReader *reader);
 
 #endif							/* COMMAND_READER_H */
