@@ -2,19 +2,19 @@
  * restore.c
  *		The main path of a restore: plan, definitions, rows, the rest.
  *
- * It begins with what cannot fail late: the archive is read, stock pg_restore
- * is asked which entries the options select, and the target is looked at.
- * From then on every step is noted in a journal on the target, in the
- * transaction that does it (load/restore_journal.h), so that --resume can
- * continue after any interruption.
+ * Errors are found as early as possible: restore.c reads the archive, asks
+ * stock pg_restore which entries the options select, and checks the target.
+ * From then on, every step is noted in a journal on the target, in the
+ * transaction that does the step (load/restore_journal.h), so that --resume
+ * can continue after any interruption.
  *
- * Errors are handled as pg_restore handles them: they are reported and
- * counted, and the restore continues, unless --exit-on-error is given.
+ * Errors are handled as in pg_restore: they are reported and counted, and the
+ * restore continues, unless --exit-on-error is given.
  *
- * The file also runs the pool of workers.  Jobs come in waves: where the
- * target has foreign keys already, referenced tables are loaded before the
+ * This file also runs the pool of workers.  Jobs are done in waves: if the
+ * target already has foreign keys, referenced tables are loaded before the
  * tables that reference them.  Several workers can load pieces of one large
- * file; such jobs share the file's result.
+ * file.  These jobs share the file's result.
  */
 #include "base/fe_compat.h"
 
@@ -109,7 +109,7 @@ prepare_shares(RestoreWork *work)
 		no = plan->queue->files[job->first] - plan->chunks->files;
 		if (work->jobs_left[no]++ > 0)
 			continue;
-		/* before workers are forked: several of them make this file */
+		/* several workers add to the result of this file */
 		work->run->results->shares[no] =
 			shared_memory_new(work->run->results->n_workers, sizeof(FileResult));
 		work->shared[no] = restore_pieces_new(options->jobs,
@@ -118,9 +118,10 @@ prepare_shares(RestoreWork *work)
 }
 
 /*
- * Files that commands return may prove to be long while a worker loads them,
- * and others then help it.  Without a journal nothing would show whether all
- * of them read the same rows: then each file is loaded by one COPY.
+ * Files that commands return may turn out to be long while a worker loads
+ * them, and then other workers help it.  Without a journal, the CRCs of
+ * pieces are not recorded, so it is not known whether all of them read the
+ * same rows.  Then each file is loaded with one COPY.
  */
 static void
 prepare_rings(RestoreWork *work)
@@ -138,7 +139,7 @@ prepare_rings(RestoreWork *work)
 	results->is_shared = work->long_files->is_long;
 }
 
-/* Jobs of the queue from this one on, which are neighbours. */
+/* Run the pool for n jobs, which follow each other in the queue. */
 static void
 run_jobs(RestoreWork *work, int first, int n)
 {
@@ -149,17 +150,21 @@ run_jobs(RestoreWork *work, int first, int n)
 	task.done = restore_pool_job_is_done;
 	work->first_job = first;
 	work->n_jobs = n;
-	/* one worker at least has a job of the plan as long as there is help */
+
+	/*
+	 * Workers that get one of these additional jobs help with long files.  At
+	 * least one worker is left for the jobs of the plan.
+	 */
 	if (work->rings)
 		n += work->run->options->jobs - 1;
 	worker_pool_run(&task, &watch, work->run->options->jobs, n);
 }
 
 /*
- * A file without a manifest may prove to be long only while it is read.  The
- * worker then leaves it, and after the wave all workers load it together, in
- * pieces.  The plan of the run is replaced meanwhile, because job numbers are
- * those of its queue.
+ * Files without a manifest may turn out to be long when they are read.  A
+ * worker then leaves such a file, and after the wave all workers load it
+ * together, in pieces.  The run's plan is replaced meanwhile, because job
+ * numbers refer to its queue.
  */
 static void
 run_long(RestoreWork *work, int first, int n)
@@ -178,8 +183,8 @@ run_long(RestoreWork *work, int first, int n)
 }
 
 /*
- * Do all jobs of the run's plan, wave by wave, while progress is shown.  What
- * workers share for each job is made here.
+ * Do all jobs of the run's plan, wave by wave, and show the progress.  This
+ * also creates the memory that workers share for their jobs.
  */
 static void
 restore_pool_run(RestoreWork *work)
@@ -215,8 +220,8 @@ restore_pool_run(RestoreWork *work)
 }
 
 /*
- * An exit callback, which is also called when the rows are loaded: add what
- * workers have counted to the run, for the summary and the metrics.
+ * Add what workers have counted to the run, for the summary and the metrics.
+ * This is called after the rows were loaded, and as an exit callback.
  */
 static void
 restore_count_retries(void *arg)
@@ -230,7 +235,6 @@ restore_count_retries(void *arg)
 	*restore->work.n_read_again = 0;
 }
 
-/* Exit callbacks and workers use it until the process ends. */
 static Restore *
 new_restore(const Options *options)
 {
@@ -294,9 +298,10 @@ restore_rows_and_indexes(Restore *restore)
 }
 
 /*
- * Everything that must not see the rows being loaded.  Event triggers come
- * last of all, as none may fire for what this run does; with a journal they
- * are made in the transaction that removes the journal.
+ * Create everything that must not exist while rows are loaded.  Event
+ * triggers are created last, so that they do not fire for the statements of
+ * this run.  With a journal, they are created in the transaction that removes
+ * it.
  */
 static void
 complete_target(Restore *restore)
@@ -314,11 +319,17 @@ complete_target(Restore *restore)
 	if (!options->no_analyze)
 		analyze_target(&restore->target, plan->tables, plan->toc);
 	restore_state_renew(restore);
-	/* after all that may take long: what the target lost is lost by now */
+	/* check this as late as possible, after the steps that may take long */
 	if (!restore->journal->is_kept)
 		target_history_check_unlogged(restore->target.conn, plan->tables,
 									  restore->target.incarnation);
-	/* without a log nothing shows that the rest is done, once it is */
+
+	/*
+	 * For a restore of all databases, note that this restore is about to end.
+	 * If this process dies before the next note, the missing journal shows
+	 * that the restore is complete.  Without a journal, nothing would show
+	 * that.
+	 */
 	if (restore->journal->is_kept)
 		restore_journal_note(&restore->target, false, *restore->n_errors);
 	definitions_make_event_triggers(&restore->stages, restore->journal);
@@ -326,7 +337,7 @@ complete_target(Restore *restore)
 	restore_journal_note(&restore->target, true, *restore->n_errors);
 }
 
-/* What pg_restore's last words are, too. */
+/* Print a warning at the end, as pg_restore does. */
 static void
 report_errors(const Restore *restore)
 {
@@ -361,9 +372,9 @@ compare(Restore *restore)
 }
 
 /*
- * --verify: a damaged archive is not restored.  verify_archive() ends its own
- * run, which empties the list of exit callbacks, so the caller registers the
- * restore's afterwards.
+ * --verify: exit if the archive is damaged.  verify_archive() removes all
+ * exit callbacks at its end, so the caller registers those of the restore
+ * later.
  */
 static void
 verify_first(const Options *options, const Run *run)
@@ -372,14 +383,18 @@ verify_first(const Options *options, const Run *run)
 	.progress = options->progress,.no_progress = options->no_progress};
 
 	run_metrics_begin(options, run);
-	/* its end has emptied the exit stack, so that they are begun again */
+
+	/*
+	 * verify_archive() has removed the exit callback of the metrics.  After a
+	 * success, the caller registers it again.
+	 */
 	if (verify_archive(&verify) == 0)
 		return;
 	metrics_end(false);
 	exit(1);
 }
 
-/* -l of an archive that commands return: they only have to return toc.dat. */
+/* -l of an archive that commands return.  Only toc.dat is read. */
 static int
 list_piped(const Options *options, const char *program)
 {
@@ -423,7 +438,7 @@ restore_database(const Options *options, const char *argv0)
 	restore_plan_make(restore);
 	page = report_begin(options, options->restore);
 	restore_prepare_open(restore);
-	/* up to here nothing has been made */
+	/* up to here, nothing was changed on the target */
 	if (options->check)
 	{
 		ConnectionsLeft left = connection_limit_left(restore->target.conn, true);
@@ -439,13 +454,16 @@ restore_database(const Options *options, const char *argv0)
 	}
 	restore_prepare_target(restore);
 	restore_rows_and_indexes(restore);
-	/* foreign keys and triggers only now: they are not for these rows */
+
+	/*
+	 * Foreign keys and triggers are created after the rows, which they must
+	 * not check.
+	 */
 	complete_target(restore);
 	if (options->compare_with)
 		compare(restore);
 	load_account_stage(&restore->account, LOAD_STAGE_END);
 
-	/* everything that could be loaded is on the target */
 	restore->account.incomplete = *restore->n_errors > 0;
 	if (progress_is_shown())
 		load_account_print(&restore->account, stderr);
@@ -454,12 +472,12 @@ restore_database(const Options *options, const char *argv0)
 		run_figures_own()->errors = *restore->n_errors;
 	interrupt_set_connection(NULL);
 	session_close(restore->target.conn);
-	/* not before: until now a failure was to be accounted for, and undone */
+	/* until now, a failure had to be reported, and undone */
 	cleanup_forget_all();
 	restore_stage_end(&restore->stages);
 	report_errors(restore);
 	metrics_end(*restore->n_errors == 0);
-	/* last: should it fail, all else is done and told */
+	/* last, because everything else is complete if this fails */
 	load_page_end(page, &restore->account, *restore->n_errors,
 				  restore->target.address);
 	return *restore->n_errors > 0 ? 1 : 0;

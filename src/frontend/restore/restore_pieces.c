@@ -1,17 +1,19 @@
 /*
  * restore_pieces.c
- *		Loads one table by several workers, in pieces.
+ *		Implements restore_pieces.h: loads one table by several workers, in
+ *		pieces.
  *
  * A compressed file can only be read from its beginning.  So one worker at a
- * time reads and decompresses it, cuts the text into pieces of whole lines,
- * and hands them to the others through a ring in shared memory
- * (stream/piece_ring.h).  Each piece is a transaction with a COPY of its own,
- * and a line in the journal.
+ * time reads and decompresses it, splits the text into pieces of whole lines,
+ * and hands them to the other workers through a ring in shared memory
+ * (stream/piece_ring.h).  Each piece is loaded with a COPY in a transaction
+ * of its own, which also writes a line into the journal.
  *
- * Cutting depends on the text alone, so a worker that takes over, or another
- * run, gets the same pieces with the same numbers.  What has been loaded is
- * then known by number; and by its CRC where the text may be another one, as
- * a command may return other rows each time.
+ * The same text is always split in the same way.  So a worker that takes
+ * over, or a later run, gets the same pieces with the same numbers, and the
+ * number of a piece shows whether it was loaded.  If a command returns the
+ * text, it may be another text each time.  Then the CRC of the piece is
+ * compared, too.
  */
 #include "base/fe_compat.h"
 
@@ -25,13 +27,13 @@
 #include "shared/crc32c.h"
 
 /* ----------
- * Loads rows of an archive by one COPY.
+ * Loads rows of an archive with one COPY.
  * ----------
  */
 
 /*
- * All rows of an entry; what is wrong with them, or NULL; owned.  That there
- * is no such file is found before anything is read.
+ * Send all rows of an entry to the sink.  Returns the error, owned, or NULL.
+ * *unread is not set if the file could not even be opened.
  */
 static char *
 send_entry(const Archive *archive, const TocEntry *entry, Sink *sink,
@@ -49,10 +51,10 @@ send_entry(const Archive *archive, const TocEntry *entry, Sink *sink,
 }
 
 /*
- * Load n files, which are parts of one table, by one COPY.  If the archive
- * cannot be read the COPY is ended with an error, so that the server discards
- * what it got so far; the archive's error is returned then, not the server's
- * echo of it.
+ * Load n files, which are parts of one table, with one COPY.  If the archive
+ * cannot be read, the COPY is ended with an error, so that the server
+ * discards the rows that it got.  The server's message then only repeats that
+ * error, so the archive's error is returned instead.
  */
 RestoredRows
 restore_rows(PGconn *conn, const char *copy, Oid table, Oid *later,
@@ -82,7 +84,7 @@ restore_rows(PGconn *conn, const char *copy, Oid table, Oid *later,
 		sink_finish(sink);
 	result.rows = sink_target_rows_taken(target);
 	result.bytes = sink->bytes_in;
-	/* the server has only repeated what it was told */
+	/* the server's message only repeats this one */
 	if (problem)
 	{
 		free(result.error);
@@ -106,10 +108,9 @@ restore_rows_wanted(const ArchiveRows *const *sources, int n, uint64 *rows)
 }
 
 /*
- * With --data-only constraints exist before the rows.  A deferred one would
- * be checked in the COMMIT, whose errors end the run; SET CONSTRAINTS checks
- * it here, where an error only leaves out this job's rows.  Returns what is
- * wrong, owned, or NULL.
+ * With --data-only, constraints exist before the rows.  A deferred constraint
+ * would be checked in the COMMIT, whose errors end the run.  After an error
+ * in SET CONSTRAINTS, only the rows of this job are left out.
  */
 char *
 restore_rows_settle(PGconn *conn, const Options *options)
@@ -127,7 +128,7 @@ restore_rows_settle(PGconn *conn, const Options *options)
 }
 
 /* ----------
- * Tables that prove to be long, however small they are in the archive.
+ * Tables that turn out to be long when they are read.
  * ----------
  */
 
@@ -147,10 +148,10 @@ restore_long_new(const Archive *archive, const ArchivePlan *plan,
 }
 
 /*
- * Files of other programs, and of old versions, have no manifest, and
- * compression hides how long the rows are.  Read ahead as far as a piece has
- * bytes: if the text ends before, the worker loads what has been read, else
- * the file is left to all workers.
+ * Archives of pg_dump have no manifest, and the size of a compressed file
+ * does not show how long the rows are.  Read as many bytes as a piece has.
+ * If the text ends before, the worker loads what was read.  Otherwise the
+ * file is left to all workers.
  */
 bool
 restore_long_look(const LongFiles *files, const RestoreRings *rings,
@@ -163,13 +164,13 @@ restore_long_look(const LongFiles *files, const RestoreRings *rings,
 	*text = NULL;
 	if (files->is_long[no])
 		return true;
-	/* where there is a manifest the dump has decided how long files are */
+	/* with a manifest, the length is known, and the plan has decided */
 	if (rows->want || file->n_chunks > 1)
 		return false;
 	if (files->archive->commands && rings == NULL)
 		return false;
 	*text = archive_member_open(files->archive, rows->entry, &problem);
-	/* The worker that loads the file finds and reports the same problem. */
+	/* If it cannot be opened, loading it will fail, and report that. */
 	if (*text == NULL)
 		return false;
 
@@ -180,9 +181,8 @@ restore_long_look(const LongFiles *files, const RestoreRings *rings,
 	}
 
 	/*
-	 * A long file is left to all workers.  Each such file needs a ring of its
-	 * own, so their number is limited; beyond it the worker loads the file
-	 * alone.
+	 * Each file that is left to all workers needs a ring of its own, so their
+	 * number is limited.  Beyond the limit, the worker loads the file alone.
 	 */
 	if (archive_member_read_ahead(*text, files->piece_bytes) ||
 		__sync_fetch_and_add(files->n_long, 1) >= ARCHIVE_SHARED_TABLES)
@@ -223,18 +223,18 @@ restore_long_queue(const LongFiles *files, int first_job, int n_jobs,
  */
 
 /*
- * What has come of a piece, for the next process after one that died with it.
+ * The state of a piece, for the process that takes it over if this one dies.
  */
 typedef struct PieceNote
 {
-	uint64		piece;			/* number + 1; 0 = none */
+	uint64		piece;			/* number of the piece + 1; 0 = none */
 	TargetCommit commit;
 } PieceNote;
 
 /*
  * About half of all pieces are longer than their ranges, by a part of a line.
- * With room for that behind them the reader need not wait until another
- * worker is at them, but can load one itself.
+ * If slots have room for this part, the reader need not wait until another
+ * worker has taken such a piece, and can load a piece itself.
  */
 #define LINE_BYTES ((size_t) 1024 * 1024)
 
@@ -243,19 +243,19 @@ struct SharedRows
 	PieceRing  *ring;
 	int			n_slots;
 	uint64		piece_bytes;
-	PieceNote  *notes;			/* by place, in shared memory */
-	PieceSums  *failed;			/* pieces that the server has refused; in
+	PieceNote  *notes;			/* by SharedPiece.slot, in shared memory */
+	PieceSums  *failed;			/* pieces that the server has rejected; in
 								 * shared memory */
 };
 
-/* One worker at one file. */
+/* A worker's part of one file. */
 typedef struct PieceRun
 {
 	SharedRows *shared;
 	const PieceLoader *loader;
 	const DataFile *file;
 	const ArchiveRows *rows;
-	ArchiveMember *text;		/* the loader's, until it is used */
+	ArchiveMember *text;		/* of the loader; NULL after its use */
 	bool		(*begin) (void *arg);
 	void	   *begin_arg;
 } PieceRun;
@@ -291,7 +291,10 @@ restore_pieces_fail(const PieceRun *run, char *reason)
 	run->loader->failed(run->loader->arg, run->file, reason);
 }
 
-/* An error, after its message: no more of the file can be loaded. */
+/*
+ * Add the consequences to an error that was just reported, and exit, because
+ * the rest of the file cannot be loaded.
+ */
 pg_noreturn static void
 end_restore(const PieceRun *run, bool differs)
 {
@@ -301,8 +304,9 @@ end_restore(const PieceRun *run, bool differs)
 						printable(loader->run->plan->tables->tables[run->file->table].name));
 
 	/*
-	 * Which of the attempts was right is not known.  If it was not the first
-	 * one, each restore that continues ends here, too.
+	 * It is not known which of the attempts returned the right rows.  If it
+	 * was not the first one, the committed rows are wrong, and each restore
+	 * that is resumed fails here, too.
 	 */
 	if (differs)
 	{
@@ -312,7 +316,7 @@ end_restore(const PieceRun *run, bool differs)
 	exit(1);
 }
 
-/* A report() of PieceWork. */
+/* The report() callback of PieceWork. */
 static void
 restore_pieces_report(void *arg, const char *problem)
 {
@@ -324,7 +328,10 @@ restore_pieces_report(void *arg, const char *problem)
 		return;
 	}
 
-	/* the command may be right the next time: this is not passed over */
+	/*
+	 * End the run, because the command may succeed when --resume runs it
+	 * again.
+	 */
 	pg_log_error("could not read data of entry %d: %s",
 				 run->rows->entry->dump_id, problem);
 	end_restore(run, false);
@@ -337,7 +344,7 @@ restore_pieces_report(void *arg, const char *problem)
 
 #define MARK_BYTES ((int) sizeof(ARCHIVE_END_OF_ROWS) - 1)
 
-/* At a time, when a text is read once more. */
+/* Read this many bytes at a time to skip text that was read before. */
 #define SKIP_BYTES (128 * 1024)
 
 /* A text that is being read. */
@@ -345,14 +352,15 @@ typedef struct PieceText
 {
 	const PieceRun *run;
 	ArchiveMember *member;		/* NULL after an error */
-	uint64		taken;			/* bytes of it */
-	char		tail[MARK_BYTES];	/* the last of these, aligned right */
-	pg_crc32c	crc;			/* of these */
-	bool		differs;		/* so did another attempt at them */
+	uint64		taken;			/* bytes that were read */
+	char		tail[MARK_BYTES];	/* the last of them, right-aligned */
+	pg_crc32c	crc;			/* of these bytes; only if commands return the
+								 * files */
+	bool		differs;		/* the last attempt returned other bytes */
 	Retry		retry;
 } PieceText;
 
-/* Returns what is wrong, or NULL; owned. */
+/* Open the file.  Returns the error, owned, or NULL. */
 static char *
 open_member(PieceText *text)
 {
@@ -394,7 +402,7 @@ restore_pieces_close(void *arg)
 	free(text);
 }
 
-/* What is wrong now that so much has been read, or NULL; owned. */
+/* Returns the error after a read with this result, owned, or NULL. */
 static char *
 text_problem(const PieceText *text, ssize_t len)
 {
@@ -402,8 +410,8 @@ text_problem(const PieceText *text, ssize_t len)
 		return archive_member_error(text->member);
 
 	/*
-	 * text_pieces.c would find this, too, but it is one more way in which a
-	 * command has failed.
+	 * text_pieces.c would also find this.  But here it is an error of the
+	 * command, which can be run again.
 	 */
 	if (len == 0 && text->run->loader->archive->commands &&
 		memcmp(text->tail, ARCHIVE_END_OF_ROWS, MARK_BYTES) != 0)
@@ -420,14 +428,14 @@ keep_tail(PieceText *text, const char *data, size_t len)
 	memmove(text->tail, text->tail + keep, MARK_BYTES - keep);
 	memcpy(text->tail + MARK_BYTES - keep, data + len - keep, keep);
 	text->taken += len;
-	/* else it is not read again */
+	/* other files are not read again */
 	if (text->run->loader->archive->commands)
 		text->crc = crc32c_add(text->crc, data, len);
 }
 
 /*
- * Read the text again up to where it was, which had this CRC.  Returns what
- * is wrong, or NULL; owned.
+ * Read the text again up to this offset.  Its CRC up to there must be the
+ * same as before.  Returns the error, owned, or NULL.
  */
 static char *
 read_up_to(PieceText *text, uint64 end, pg_crc32c crc)
@@ -465,7 +473,7 @@ read_up_to(PieceText *text, uint64 end, pg_crc32c crc)
 	return problem;
 }
 
-/* It was the last attempt. */
+/* Report the error of the last attempt, and exit. */
 static void
 give_up_text(const PieceText *text, const char *problem)
 {
@@ -474,8 +482,9 @@ give_up_text(const PieceText *text, const char *problem)
 }
 
 /*
- * Pieces of the file may be committed, so that what is left of it is read
- * again, and not the job begun again.  Returns if that went well.
+ * Read the text again up to the current position, which is needed because
+ * pieces of the file may be committed, so the job cannot be repeated.
+ * Returns after a successful attempt, otherwise exits with a message.
  */
 static void
 read_text_again(PieceText *text, char *problem)
@@ -496,7 +505,10 @@ read_text_again(PieceText *text, char *problem)
 	}
 }
 
-/* A process runs one ring at a time, which reports an error. */
+/*
+ * The read() callback of PieceWork.  An error of a file in a directory is
+ * final, and is reported here.
+ */
 static ssize_t
 restore_pieces_read(void *arg, void *buf, size_t size)
 {
@@ -522,7 +534,7 @@ restore_pieces_read(void *arg, void *buf, size_t size)
  * ----------
  */
 
-/* An is_done() of PieceWork. */
+/* The is_done() callback of PieceWork. */
 static bool
 restore_pieces_is_done(void *arg, uint64 piece)
 {
@@ -531,7 +543,7 @@ restore_pieces_is_done(void *arg, uint64 piece)
 	return restore_journal_has(run->loader->journal, restore_journal_piece(run->file, piece));
 }
 
-/* A compare() of PieceWork. */
+/* The compare() callback of PieceWork. */
 static void
 restore_pieces_compare(void *arg, uint64 piece, pg_crc32c crc)
 {
@@ -548,9 +560,10 @@ restore_pieces_compare(void *arg, uint64 piece, pg_crc32c crc)
 }
 
 /*
- * All pieces are used up.  Exits with a message if one of them was read by a
- * process, in this run or an earlier one, whose command had returned other
- * rows than the last one: rows might be there twice, or be missing.
+ * All pieces are used up.  Exit with a message if the pieces that this run
+ * and earlier ones have committed are not those that were read last, because
+ * a command has returned other rows.  Then rows may be loaded twice, or be
+ * missing.
  */
 static void
 check_committed(const PieceRun *run)
@@ -569,7 +582,7 @@ check_committed(const PieceRun *run)
 	end_restore(run, true);
 }
 
-/* The server has refused a piece. */
+/* The server has rejected a piece. */
 static void
 fail_piece(const PieceRun *run, pg_crc32c crc, char *reason)
 {
@@ -579,11 +592,13 @@ fail_piece(const PieceRun *run, pg_crc32c crc, char *reason)
 }
 
 /*
- * The first steps find out what a worker that died with this piece has done.
- * note->piece says whether the note is of this piece, and is set after the
- * note's state, with a barrier between them: a reader must not take the state
- * of an older piece for this one's.  If the COMMIT was done the piece is not
- * loaded again; else the journal's line decides.
+ * The use() callback of PieceWork: load a piece.
+ *
+ * Another worker may have died with this piece.  Its note then shows whether
+ * its COMMIT was done.  If it is not known, the piece's line in the journal
+ * decides.  note->piece is written after the note's state, with a barrier
+ * between them, so that a reader does not take the state of an older piece
+ * for the state of this one.
  */
 static bool
 restore_pieces_load(void *arg, SharedPiece *piece)
@@ -624,8 +639,8 @@ restore_pieces_load(void *arg, SharedPiece *piece)
 						NULL);
 
 	/*
-	 * All of the piece into the COPY; false if the rest of it cannot be had,
-	 * and the COPY has been ended.
+	 * Send the piece to the COPY.  len is negative if the rest of the piece
+	 * is lost.
 	 */
 	INIT_CRC32C(crc);
 	while ((len = shared_piece_next(piece, &data)) > 0)
@@ -655,7 +670,7 @@ restore_pieces_load(void *arg, SharedPiece *piece)
 		target_command(loader->conn, "ROLLBACK");
 	sink_free(sink);
 	free(name);
-	/* the reader reports what cannot be read */
+	/* an error in the text is reported by the reader */
 	if (had && error)
 		fail_piece(run, crc, error);
 	else
@@ -663,7 +678,7 @@ restore_pieces_load(void *arg, SharedPiece *piece)
 	return had;
 }
 
-/* As a callback of PieceWork. */
+/* The begin() callback of PieceWork. */
 static bool
 restore_pieces_begin(void *arg)
 {
@@ -672,7 +687,7 @@ restore_pieces_begin(void *arg)
 	return run->begin == NULL || run->begin(run->begin_arg);
 }
 
-/* False after an error in the text, or if begin() has said so. */
+/* Returns false after an error in the text, or if begin() returned false. */
 static bool
 run_pieces(PieceRun *run)
 {
@@ -703,25 +718,26 @@ restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
 }
 
 /* ----------
- * Files that commands return, and that prove to be long while a worker reads
- * them.
+ * Files that commands return, and that turn out to be long while a worker
+ * reads them.
  *
- * A worker takes a free ring, and notes the file in it.  When the file is
- * complete it removes the note, and the ring is free.  A worker that helps
- * looks at the note, begins to take part, and looks again: if the note is
- * another one by then, it leaves.  A worker that takes a free ring waits
- * until no process takes part.  So no process uses pieces of one file for
- * another one.
+ * A worker takes a free ring, and notes the number of its file in it.  When
+ * the file is complete, the worker removes the note, and the ring is free.  A
+ * worker that helps reads the note, begins to take part, and reads the note
+ * again.  If it has changed, the worker leaves.  A worker that takes a free
+ * ring waits until no process takes part.  So no process uses pieces of one
+ * file for another file.
  * ----------
  */
 
-/* How often to look whether others have ended their pieces. */
+/* How often to check whether other workers have completed their pieces. */
 #define RINGS_LOOK_US 1000
 
 /*
- * Of each ring.  All rings together have as many lanes as there are workers,
- * but each ring can have all of them, when only one file is left.  Slots for
- * that in each ring would take memory for the square of the workers.
+ * The maximum number of slots of each ring.  A worker takes part in only one
+ * ring at a time, but when only one file is left, all of them take part in
+ * its ring.  If each ring had slots for all workers, memory would grow with
+ * the square of the number of workers.
  */
 #define MOST_RING_SLOTS 8
 
@@ -729,22 +745,23 @@ struct RestoreRings
 {
 	int			n;
 	SharedRows **rings;
-	int		   *files;			/* by ring, in shared memory: its file's
-								 * number + 1; 0 = free */
-	pthread_mutex_t *lock;		/* of who takes a free ring */
+	int		   *files;			/* by ring, in shared memory: number of its
+								 * file + 1; 0 = free */
+	pthread_mutex_t *lock;		/* held by a process that takes a free ring */
 };
 
-/* What a worker that helps has seen. */
+/* The ring's note, as a worker that wants to help has read it. */
 typedef struct RingNote
 {
 	const RestoreRings *rings;
 	int			ring;
-	int			file;			/* the note */
+	int			file;			/* the file's number + 1 */
 } RingNote;
 
 /*
- * A begin() of PieceRun: does the ring have this file still?  The worker that
- * has opened the file is to read it.
+ * The begin() callback of PieceRun: is the ring still used for this file, and
+ * has the worker that opened the file begun to read it?  Otherwise the helper
+ * might become the reader, and would run the command again.
  */
 static bool
 ring_note_is_right(void *arg)
@@ -772,7 +789,7 @@ restore_rings_new(int n_workers, uint64 piece_bytes)
 	return rings;
 }
 
-/* The ring with this note, or -1. */
+/* Returns the ring with this note, or -1. */
 static int
 find_ring(const RestoreRings *rings, int note)
 {
@@ -783,8 +800,9 @@ find_ring(const RestoreRings *rings, int note)
 }
 
 /*
- * The ring of the file with this number.  A process that died may have taken
- * one for it.  A worker needs one at a time, so that there is a free one.
+ * Returns the ring of the file with this number.  A process that died may
+ * have taken one for it.  Otherwise take a free ring.  There is one, because
+ * a worker needs only one at a time.
  */
 static int
 take_ring(RestoreRings *rings, int no)
@@ -817,8 +835,8 @@ restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
 	int			ring;
 
 	/*
-	 * A process before this one has loaded the file, and died before the
-	 * leader knew.
+	 * An earlier process has loaded the file, and died before the leader
+	 * knew.
 	 */
 	if (*done && find_ring(rings, no + 1) < 0)
 	{
@@ -830,8 +848,8 @@ restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
 	run.shared = rings->rings[ring];
 
 	/*
-	 * Others may be at their last pieces when there is none left to take.  If
-	 * one of them dies its piece is there again.
+	 * Other workers may still load their last pieces when none is left to
+	 * take.  If one of them dies, its piece must be taken again.
 	 */
 	for (;;)
 	{
@@ -842,12 +860,19 @@ restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
 		pg_usleep(RINGS_LOOK_US);
 	}
 	check_committed(&run);
-	/* who begins now finds no piece, and the next file needs new pages */
+
+	/*
+	 * A process that begins now finds no piece.  The next file gets new
+	 * pages.
+	 */
 	piece_ring_discard(run.shared->ring);
-	/* first, as a process that finds no note of the file asks for it */
+	/* Set this first: a process that finds no note of the file checks it. */
 	*done = true;
 	__atomic_store_n(&rings->files[ring], 0, __ATOMIC_SEQ_CST);
-	/* another process has read the file, after this worker's last one died */
+
+	/*
+	 * another process has read the file, after this worker's predecessor died
+	 */
 	if (run.text)
 		archive_member_close(run.text);
 	return true;

@@ -1,7 +1,7 @@
 /*
  * restore_pieces.h
- *		Loads rows of an archive: a file by one COPY, or a table by several
- *		workers, in pieces of what one of them reads.
+ *		Loads rows of an archive: files with one COPY, or one file by several
+ *		workers, in pieces of the text that one of them reads.
  */
 #ifndef RESTORE_PIECES_H
 #define RESTORE_PIECES_H
@@ -11,27 +11,29 @@
 #include "stream/piece_ring.h"
 
 /* ----------
- * Loads rows of an archive by one COPY.
+ * Loads rows of an archive with one COPY.
  * ----------
  */
 
-/* What came of it. */
+/* The result of the COPY. */
 typedef struct RestoredRows
 {
-	uint64		rows;			/* that the server took */
-	uint64		bytes;			/* of them, as text */
-	char	   *error;			/* nothing was taken, for this reason; owned;
-								 * NULL if all went well */
-	bool		unread;			/* the reason is what was read of a file of
-								 * the archive */
+	uint64		rows;			/* inserted by the server */
+	uint64		bytes;			/* of these rows, as text */
+	char	   *error;			/* the error, after which nothing is inserted;
+								 * owned; NULL on success */
+	bool		unread;			/* the error occurred when a file of the
+								 * archive was read */
 } RestoredRows;
 
 /*
- * Load the rows of n entries by a COPY into the table of this OID, as
- * sink_target_rows_new() has it, in the session's transaction, all or
- * nothing; *progress is the bytes so far.  The first of them may have been
- * opened, else first is NULL; it is borrowed.  After an error the transaction
- * is of no use.  A connection that is lost ends the process.
+ * Load the rows of n entries with one COPY into the table with this OID, in
+ * the session's transaction.  For "later", see sink_target_rows_new().
+ * *progress is increased by the bytes of the rows.  "first" is the member of
+ * the first entry if it was opened already, otherwise NULL; it is borrowed.
+ *
+ * After an error, nothing is inserted, and the transaction must be rolled
+ * back.  A lost connection ends the process.
  */
 extern RestoredRows restore_rows(PGconn *conn, const char *copy, Oid table,
 								 Oid *later, const Archive *archive,
@@ -39,27 +41,29 @@ extern RestoredRows restore_rows(PGconn *conn, const char *copy, Oid table,
 								 ArchiveMember *first,
 								 volatile uint64 *progress);
 
-/* How many rows these have, if the manifest says it; false if it does not. */
+/*
+ * Set *rows to the number of rows that the manifest has for these entries.
+ * Returns false if the manifest, or an entry in it, is missing.
+ */
 extern bool restore_rows_wanted(const ArchiveRows *const *sources, int n,
 								uint64 *rows);
 
 /*
- * Before a COMMIT: constraints may be checked only at the end of a
- * transaction, where they would be in the way of more than these rows.  So
- * they are checked now, if there can be any yet.  What is wrong, owned, or
- * NULL.
+ * To be called before the COMMIT: check deferred constraints now, if
+ * constraints can exist before the rows.  If they were checked in the COMMIT,
+ * an error would end the run.  Returns the error, owned, or NULL.
  */
 extern char *restore_rows_settle(PGconn *conn, const Options *options);
 
 /* ----------
- * Tables that prove to be long, however small they are in the archive.
+ * Tables that turn out to be long when they are read.
  *
- * What a file of a stock archive holds is known when it is decompressed, and
- * no sooner: what its headers say need not be true.  So before a worker loads
- * a table that is whole in the archive it decompresses it up to the length of
- * a piece.  What ends there is loaded from memory, by one COPY.  What does
- * not is left to all workers, who share it in pieces when the other jobs are
- * done.
+ * The length of the rows in an archive of pg_dump is not known before they
+ * are decompressed, and headers of compressed data may be wrong.  So before a
+ * worker loads a table that is a single file, it decompresses up to one piece
+ * of it.  If the rows end there, the worker loads them from memory, with one
+ * COPY.  Otherwise, the worker leaves the file, and all workers load it
+ * together, in pieces, when the other jobs are done.
  * ----------
  */
 
@@ -68,12 +72,12 @@ typedef struct LongFiles
 	const Archive *archive;
 	const ArchivePlan *plan;
 	uint64		piece_bytes;
-	volatile bool *is_long;		/* by data file: it is left to all; in shared
-								 * memory */
-	volatile int *n_long;		/* how many have proved to be; the same */
+	volatile bool *is_long;		/* by data file: the file has turned out to be
+								 * long; in shared memory */
+	volatile int *n_long;		/* number of such files; in shared memory */
 } LongFiles;
 
-/* Before workers are forked; never freed. */
+/* To be called before workers are forked; the result is never freed. */
 extern LongFiles *restore_long_new(const Archive *archive,
 								   const ArchivePlan *plan,
 								   uint64 piece_bytes);
@@ -81,104 +85,113 @@ extern LongFiles *restore_long_new(const Archive *archive,
 typedef struct RestoreRings RestoreRings;
 
 /*
- * In a worker, before it loads the file: is it left to all?  Else *text is
- * its rows if they were looked at, or NULL; owned.
+ * In a worker, before it loads the file: returns true if the file is left to
+ * all workers.  Otherwise *text is the opened member if its beginning was
+ * read, owned, or NULL.
  *
- * At most ARCHIVE_SHARED_TABLES are left: those that come first, which are
- * largest in the archive.  More would not keep more workers busy.
+ * At most ARCHIVE_SHARED_TABLES files are left to all: the first ones, which
+ * are the largest in the archive.  More would not keep more workers busy.
  *
- * Of an archive that commands return, true means that the worker loads the
- * file in pieces (restore_rings_load()), and *text is what it has read of it,
- * or NULL.  Without rings it is false.
+ * If commands return the files, true means that the worker must load the file
+ * in pieces (restore_rings_load()).  *text is the member if this call has
+ * opened it, or NULL.  Without rings, such a file is never found to be long.
  */
 extern bool restore_long_look(const LongFiles *files,
 							  const RestoreRings *rings, const DataFile *file,
 							  ArchiveMember **text);
 
 /*
- * In the leader: how many jobs for each file that these jobs of the plan's
- * queue have left.  Owned.
+ * In the leader: a queue of the long files that these jobs of the plan's
+ * queue have left, with n_shares jobs for each of them.  Owned.
  */
 extern JobQueue *restore_long_queue(const LongFiles *files, int first_job,
 									int n_jobs, int n_shares);
 
 typedef struct SharedRows SharedRows;
 
-/* What a worker brings along. */
+/* The worker's part of loading a file in pieces. */
 typedef struct PieceLoader
 {
 	PGconn	   *conn;
 	const Target *target;
 	const Archive *archive;
 	const Run  *run;
-	Oid			table;			/* that the rows go to */
+	Oid			table;			/* the table to load */
 	const RestoreJournal *journal;
-	ArchiveMember *text;		/* of the file, from its beginning, if it is
-								 * open; else NULL.  Taken over */
-	volatile int *n_read_again; /* see RestoreWork */
+	ArchiveMember *text;		/* the file at its beginning, if it was opened
+								 * already, or NULL; taken over */
+	volatile int *n_read_again; /* see RestoreWork, also for must_restart */
 	volatile bool *must_restart;
 
 	/*
-	 * A piece of the file could not be loaded, or the rest of it not read,
-	 * for this reason, which is taken over.  Need not return.
+	 * Called if a piece of the file could not be loaded, or the rest of the
+	 * file could not be read.  Takes over the reason.  It need not return.
 	 */
 	void		(*failed) (void *arg, const DataFile *file, char *reason);
 	void	   *arg;
 } PieceLoader;
 
 /*
- * For a file that n_workers workers may share; before they are forked.  Never
- * freed.
+ * For a file that n_workers workers may share.  To be called before they are
+ * forked; the result is never freed.
  */
 extern SharedRows *restore_pieces_new(int n_workers, uint64 piece_bytes);
 
 /*
- * In a worker: take part until all pieces are taken, each of which is one
- * transaction, done exactly once.  The file's result grows as they are done.
+ * In a worker: load pieces until all are taken.  Each piece is one
+ * transaction, and is loaded exactly once.  The result of the file is updated
+ * after each piece.
  */
 extern void restore_pieces_run(SharedRows *shared, const PieceLoader *loader,
 							   const DataFile *file, const ArchiveRows *rows);
 
-/* In the leader: no process takes part any more; its memory is given back. */
+/*
+ * In the leader: free the memory of the pieces, after the last process has
+ * ended its part.
+ */
 extern void restore_pieces_end(SharedRows *shared);
 
 /* ----------
- * Files that commands return, and that prove to be long while a worker reads
- * them.
+ * Files that commands return, and that turn out to be long while a worker
+ * reads them.
  *
- * The worker continues, as others would have to read the file again.  It
- * loads pieces of it by itself as long as there are other jobs; workers for
- * which there is no job any more help it.  There are as many rings as
- * workers, and each is used for one file after the other.
+ * That worker keeps reading, because another worker would have to read the
+ * file again from its beginning.  It loads all pieces by itself as long as
+ * the other workers have jobs.  Workers without a job help it.  The number of
+ * rings is the number of workers, and a ring is used for one file after the
+ * other.
  *
- * A command may return other rows each time.  The journal has the CRC of each
- * piece that was committed, also by an earlier run.  When the file is
- * complete, all of these must be of the rows that were read last.  So without
- * a journal there are no rings.
+ * A command may return different rows each time.  So the journal contains the
+ * CRC of each committed piece, also of earlier runs.  When the file is
+ * complete, the CRCs of all pieces must match the rows that were read last.
+ * Without a journal, this cannot be checked, and so no rings are used.
  * ----------
  */
 
 /*
- * For n_workers workers, before they are forked.  Never freed; and in the
- * leader, when no process uses them any more, give back most of their memory.
+ * For n_workers workers.  To be called before they are forked; the result is
+ * never freed.  In the leader, restore_rings_end() frees most of its memory
+ * when no process uses it any more.
  */
 extern RestoreRings *restore_rings_new(int n_workers, uint64 piece_bytes);
 extern void restore_rings_end(RestoreRings *rings);
 
 /*
- * In a worker: load the file, until all of it is committed.  Other workers,
- * and processes before this one, may have a part in that.  *done, in shared
- * memory, is false at first, and is set then.  False if it cannot be, which
- * another process reports, and ends the run.  Exits with a message if pieces
- * of other rows were committed.
+ * In a worker: load the file until all of it is committed.  Other workers may
+ * help, and a worker that died may have begun it.  *done, in shared memory,
+ * is false at first, and is set at the end.  Returns false if the file cannot
+ * be read; the process that read it reports that, and ends the run.  Exits
+ * with a message if pieces were committed that differ from the rows that were
+ * read last.
  */
 extern bool restore_rings_load(RestoreRings *rings, const PieceLoader *loader,
 							   const DataFile *file, const ArchiveRows *rows,
 							   volatile bool *done);
 
 /*
- * In a worker without a job: the file that this ring is being used for, by
- * its number in the plan; -1 for none.  And take part in loading it.
+ * In a worker without a job: returns the number in the plan of the file for
+ * which this ring is used, or -1.  restore_rings_help() helps to load that
+ * file.
  */
 extern int	restore_rings_file(const RestoreRings *rings, int ring);
 extern void restore_rings_help(RestoreRings *rings, int ring,

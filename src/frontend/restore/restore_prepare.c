@@ -2,11 +2,11 @@
  * restore_prepare.c
  *		Plans a restore, and prepares the target for the rows.
  *
- * The order of checks matters: what can be known without the target comes
- * first, then what can be seen there without a change, and only then the
- * first change.  With --resume the database may be in any state between
- * these, so each change is noted in the journal with the transaction that
- * makes it, and looked up before it is made.
+ * The order of checks matters: first what can be checked without the target,
+ * then what can be checked on the target without a change.  Only then the
+ * target is changed.  With --resume, an earlier run may have ended after any
+ * of these changes.  So each change is noted in the journal, in the
+ * transaction that makes it, and is looked up there before it is made.
  */
 #include "base/fe_compat.h"
 
@@ -24,11 +24,14 @@
 #include "session/session_settings.h"
 
 /* ----------
- * What follows from what is restored.
+ * The contents of the archive and of the target.
  * ----------
  */
 
-/* As pg_backup_archiver.c:_tocEntryRequired tells data from definitions. */
+/*
+ * Is this entry a definition, and not data?  These are the rules of
+ * pg_backup_archiver.c:_tocEntryRequired.
+ */
 static bool
 has_definition(const TocEntry *entry)
 {
@@ -43,11 +46,11 @@ has_definition(const TocEntry *entry)
 	for (int i = 0; i < (int) lengthof(data); i++)
 		if (toc_entry_is(entry, data[i]))
 			return false;
-	/* what belongs to a large object, or to several */
+	/* comments, privileges and labels of large objects */
 	return strncmp(entry->tag, "LARGE OBJECT", 12) != 0;
 }
 
-/* Are there no definitions, only data? */
+/* Does the table of contents contain only data? */
 static bool
 restore_tables_is_data_only(const Toc *toc)
 {
@@ -57,7 +60,10 @@ restore_tables_is_data_only(const Toc *toc)
 	return true;
 }
 
-/* Have any of these entries, by dump ID, rows that no COPY reads? */
+/*
+ * Does one of the entries with these dump IDs contain rows without a COPY
+ * statement, as INSERT commands?
+ */
 static bool
 restore_tables_has_inserts(const Toc *toc, const int *ids, int n_ids)
 {
@@ -74,7 +80,7 @@ restore_tables_has_inserts(const Toc *toc, const int *ids, int n_ids)
 	return found;
 }
 
-/* Which tables the target has, by their number; owned. */
+/* Returns for each table whether it exists on the target; owned. */
 static bool *
 restore_tables_look(PGconn *conn, const DumpTables *tables)
 {
@@ -86,7 +92,10 @@ restore_tables_look(PGconn *conn, const DumpTables *tables)
 	return there;
 }
 
-/* One of two errors: the tables that hand rows on, or the others. */
+/*
+ * Print one of two errors.  With hand_on, it lists the tables that pass on
+ * rows to other tables, otherwise the tables that contain rows.
+ */
 static void
 refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 			  bool hand_on)
@@ -124,10 +133,10 @@ refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 }
 
 /*
- * Report as errors that tables of the archive exist on the target and have
- * rows, to which the restore would add its own, or hand rows on.  Sizes of
- * files are compared, because counting rows could run functions of other
- * users (row security, views).
+ * Report, as errors, tables of the archive that exist on the target, and
+ * contain rows or pass them on to other tables.  The restore would add its
+ * rows to them.  File sizes are compared, because counting rows could run
+ * functions of other users (row security, views).
  */
 static void
 refuse_filled_tables(PGconn *conn, const DumpTables *tables)
@@ -153,8 +162,8 @@ refuse_filled_tables(PGconn *conn, const DumpTables *tables)
 }
 
 /*
- * The same of rows of extensions, whose tables the archive does not create:
- * the rows that a dump contains, not those that CREATE EXTENSION makes.
+ * The same for tables of extensions, which the archive does not create.  Only
+ * rows that a dump contains matter, not rows that CREATE EXTENSION creates.
  */
 static void
 refuse_filled_extensions(PGconn *conn, const DumpTables *tables)
@@ -189,8 +198,8 @@ refuse_filled_extensions(PGconn *conn, const DumpTables *tables)
 }
 
 /*
- * Of relations, types and functions, by the catalog that has them.  A
- * function's arguments do not matter.
+ * Does one of these relations, types or functions exist?  The arguments of
+ * functions are not compared.
  */
 static const char exist_query[] =
 "SELECT FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]),"
@@ -208,7 +217,7 @@ static const char exist_query[] =
 " AND pg_catalog.strpos(t.name, p.proname OPERATOR(pg_catalog.||) '('::pg_catalog.text) OPERATOR(pg_catalog.=) 1) END"
 " LIMIT 1";
 
-/* By what a catalog calls them; NULL for other entries. */
+/* The kind of an entry in exist_query; NULL for other entries. */
 static const char *
 catalog_kind(const TocEntry *entry)
 {
@@ -230,8 +239,8 @@ catalog_kind(const TocEntry *entry)
 
 /*
  * Does the target have any relation, type or function of the archive, or any
- * large object of the plan? Asked only to see whether --resume finds an empty
- * database, so a function of the same name with other arguments counts.
+ * large object of the plan?  The answer only decides whether --resume begins
+ * a new restore, so a function of the same name with other arguments counts.
  */
 static bool
 restore_tables_exist(PGconn *conn, const Toc *toc, const DumpPlan *plan)
@@ -249,7 +258,7 @@ restore_tables_exist(PGconn *conn, const Toc *toc, const DumpPlan *plan)
 		const TocEntry *entry = &toc->entries[i];
 		const char *kind = catalog_kind(entry);
 
-		/* chunks of a table follow each other */
+		/* entries of the same table, such as its chunks, follow each other */
 		if (kind == NULL ||
 			(n > 0 && strcmp(columns[2][n - 1], entry->tag) == 0 &&
 			 strcmp(columns[1][n - 1], entry->namespace) == 0))
@@ -267,9 +276,9 @@ restore_tables_exist(PGconn *conn, const Toc *toc, const DumpPlan *plan)
 }
 
 /*
- * Tell as an error which tables are to be created and filled, and exist there
- * with rows, and how many of the large objects exist: a restore would add the
- * rows to these, and write into the objects.
+ * Report, as errors, tables that the restore would create and fill, but that
+ * contain rows on the target, and the number of large objects that exist.  A
+ * restore would add rows to these tables, and overwrite these objects.
  */
 static void
 restore_tables_refuse_existing(PGconn *conn, const DumpPlan *plan)
@@ -289,7 +298,8 @@ restore_tables_refuse_existing(PGconn *conn, const DumpPlan *plan)
 
 /*
  * --no-data-for-failed-tables: leave out the rows of tables that the archive
- * creates, of those that are there, or of those that are not.
+ * creates, if they exist, or, with "there" false, if they do not exist.
+ * "look" is the result of restore_tables_look().
  */
 static void
 restore_tables_leave_out(const RestoreWork *work, const bool *look, bool there)
@@ -314,8 +324,7 @@ restore_tables_leave_out(const RestoreWork *work, const bool *look, bool there)
 }
 
 /* ----------
- * What is restored, in which pieces; and what is made on the target,
- * when.
+ * The plan of the restore: which entries, in which pieces and in which order.
  * ----------
  */
 
@@ -329,7 +338,9 @@ restore_plan_leave_to_stock(const char *program, const Options *options,
 	stock_list_become(program, options);
 }
 
-/* Of several databases each has its own. */
+/*
+ * If this is one of several restores, refuse the archive of another database.
+ */
 static void
 check_database(const Archive *archive)
 {
@@ -340,9 +351,10 @@ check_database(const Archive *archive)
 }
 
 /*
- * What is restored decides which options apply, as in pg_restore
- * (pg_backup_archiver.c:RestoreArchive): without definitions it is a restore
- * of data only, and if the archive has statistics none are gathered.
+ * The restored entries determine some options, as in pg_restore
+ * (pg_backup_archiver.c:RestoreArchive): without definitions, it is a restore
+ * with --data-only, and if the archive contains statistics, none are
+ * gathered.
  */
 static void
 settle_options(Restore *restore)
@@ -381,7 +393,10 @@ prepare_work(Restore *restore)
 	restore->account.must_restart = work->must_restart;
 	if (restore->identity.has_crcs)
 	{
-		/* before anything is made on the target, as they are large */
+		/*
+		 * Allocate these before the target is changed: they are large, so
+		 * this may fail.
+		 */
 		work->rings = restore_rings_new(restore->options.jobs,
 										archive_plan_piece_bytes(&restore->options));
 		work->shares = shared_memory_new((size_t) plan->chunks->n_files * restore->run.results->n_workers,
@@ -390,10 +405,10 @@ prepare_work(Restore *restore)
 }
 
 /*
- * What workers of ours cannot do is left to stock pg_restore, which replaces
- * this process: archives in tar format, and rows as INSERT commands.  The
- * journal's identity is made of the archive and of the options that decide
- * what is restored, so that --resume refuses to continue another restore.
+ * Stock pg_restore replaces this process for archives that workers cannot
+ * restore: archives in tar format, and rows as INSERT commands.  The
+ * journal's identity consists of the archive and the options that decide what
+ * is restored, so that --resume refuses to continue another restore.
  */
 void
 restore_plan_make(Restore *restore)
@@ -414,7 +429,7 @@ restore_plan_make(Restore *restore)
 		restore->archive = archive_open(path);
 	}
 	check_database(restore->archive);
-	/* stock's own archives would let indexes be attached side by side */
+	/* pg_dump's own archives allow indexes to be attached in parallel */
 	index_attach_chain(restore->archive->toc);
 	restore->ids = stock_list_read(program, &restore->options, path,
 								   restore->archive->toc, &restore->n_ids);
@@ -449,13 +464,13 @@ restore_plan_make(Restore *restore)
 }
 
 /* ----------
- * All on the target that rows need.
+ * The preparation of the target.
  * ----------
  */
 
 /*
- * Would pg_dump have put the extension in this archive, and pg_restore have
- * created it?
+ * Is the extension missing in the archive although pg_dump would have dumped
+ * it, and pg_restore would have created it?
  */
 static bool
 leaves_out_extension(const Restore *restore)
@@ -468,10 +483,10 @@ leaves_out_extension(const Restore *restore)
 }
 
 /*
- * Refuse to add rows to those of an earlier restore, or of the application,
- * unless an option says that this is wanted.  With --create the database that
- * will be restored into is looked at, if it exists.  With --clean the
- * question is which tables cannot be dropped.
+ * Refuse to add rows to the rows of an earlier restore, or of the
+ * application, unless an option allows it.  With --create, this checks the
+ * database of that name, if it exists.  With --clean, this checks which
+ * objects cannot be dropped.
  */
 static void
 refuse_existing(Restore *restore)
@@ -485,14 +500,18 @@ refuse_existing(Restore *restore)
 		return;
 	if (restore->new_name)
 		conn = target_try_database(&restore->target, restore->new_name);
-	/* a restore that was interrupted has filled some: that is told instead */
+
+	/*
+	 * If the journal of an interrupted restore exists, opening the journal
+	 * fails later, with a better message.
+	 */
 	if (PQstatus(conn) == CONNECTION_OK && (options->clean || !restore_journal_exists(conn)))
 	{
 		session_set_encoding(conn, restore->run.plan->encoding);
 		if (options->clean)
 			clean_objects_check_restore(&restore->stages, conn, restore->run.plan->tables);
 		else if (options->no_data_for_failed_tables)
-			/* the rows of other tables that exist are left out */
+			/* this option leaves out the rows of all other existing tables */
 			refuse_filled_extensions(conn, restore->run.plan->tables);
 		else
 			restore_tables_refuse_existing(conn, restore->run.plan);
@@ -502,9 +521,9 @@ refuse_existing(Restore *restore)
 }
 
 /*
- * --resume where nothing of the archive exists begins the restore, so that a
- * scheduler can repeat one command.  With --create a run before may have been
- * interrupted right after it had created the database.
+ * --resume begins a new restore if nothing of the archive exists, so that a
+ * scheduler can repeat the same command.  With --create, an earlier run may
+ * have ended right after it created the database.
  */
 static void
 begin_where_nothing_exists(Restore *restore)
@@ -554,13 +573,13 @@ restore_prepare_open(Restore *restore)
 	refuse_existing(restore);
 	if (!options->check && !options->exit_on_error)
 	{
-		/* no worker could begin: this is not passed over */
+		/* without this, no worker could start, so it is always an error */
 		toast_compression_check(restore->target.conn,
 								options->toast_compression);
 		findings_report();
 		return;
 	}
-	/* workers without a job help others with files that prove to be long */
+	/* workers without a job help others with long files */
 	target_check(restore->target.conn, restore->stages.schedule, options,
 				 restore->plan->apart && plan->queue->n_jobs > 0 ?
 				 options->jobs : plan->queue->n_jobs,
@@ -572,9 +591,9 @@ restore_prepare_open(Restore *restore)
 }
 
 /*
- * Create the database if asked to, and connect to it.  The journal is opened
- * at once, before anything else exists: its lock keeps other runs out of the
- * database, and its first line notes that the database is ready.
+ * With --create, create the database.  Connect to the database, and open the
+ * journal before anything else is created: its lock keeps other runs away,
+ * and its first line notes that the database is ready.
  */
 static void
 enter_database(Restore *restore)
@@ -595,10 +614,10 @@ enter_database(Restore *restore)
 }
 
 /*
- * Drop what --clean drops, and look which tables are left: those cannot be
- * created.  This must be known before the definitions are made, because a
- * resumed run could not tell a table that was there from one that the first
- * run has created.
+ * Drop the objects that --clean drops, and find out which tables are left,
+ * because these cannot be created.  Do this before the definitions are
+ * created: a resumed run could not distinguish tables that existed before
+ * from tables that the first run has created.
  */
 static void
 drop(Restore *restore)
@@ -612,7 +631,7 @@ drop(Restore *restore)
 	clean_drop(&restore->stages);
 	conn = restore->target.conn;
 	before = restore_tables_look(conn, restore->run.plan->tables);
-	/* tables that are there now cannot be created */
+	/* tables that exist now cannot be created */
 	if (restore->options.no_data_for_failed_tables)
 		restore_tables_leave_out(work, before, true);
 	session_begin_unwatched(conn, "BEGIN");
@@ -622,9 +641,9 @@ drop(Restore *restore)
 }
 
 /*
- * Make what rows need.  Tables that are there now, and were not before, are
- * this run's own: only those may be truncated.  A resumed run skips this, and
- * so freezes nothing.
+ * Create the definitions that rows need.  Only tables that exist now, and did
+ * not exist before, were created by this run and may be truncated.  A resumed
+ * run does not come here, so it does not load frozen rows.
  */
 static void
 make_tables(Restore *restore)
@@ -636,7 +655,11 @@ make_tables(Restore *restore)
 
 	definitions_make(&restore->stages, restore->journal);
 	restore_stage_make_extension(&restore->stages);
-	/* a restart until now is of no matter: what was done is on the disk */
+
+	/*
+	 * A restart of the server before this moment does no harm: the
+	 * definitions are committed, and no rows were loaded.
+	 */
 	restore->target.incarnation = target_state(restore->target.conn).incarnation;
 	after = restore_tables_look(restore->target.conn, plan->tables);
 	if (restore->options.no_data_for_failed_tables)
@@ -646,9 +669,9 @@ make_tables(Restore *restore)
 }
 
 /*
- * All in one transaction: the definitions are done, which tables are
- * unlogged, and that there was no crash until now.  A crash between two of
- * these would leave a journal that cannot be trusted.
+ * Note in one transaction that the definitions are complete, which tables are
+ * unlogged, and that the server has not crashed until now.  Otherwise, after
+ * a crash between two of these notes, the journal would be wrong.
  */
 static void
 note_definitions(Restore *restore)
@@ -659,7 +682,7 @@ note_definitions(Restore *restore)
 	restore_resume_note_left_out(&restore->work, conn);
 	restore_unlogged_note(&restore->work, conn);
 	restore_state_note_done(restore, RESTORE_JOURNAL_DEFINITIONS);
-	/* a crash until now has lost no rows */
+	/* until now, a crash has not removed rows */
 	restore_journal_mark(restore->journal, conn);
 	target_command(conn, "COMMIT");
 }
@@ -689,7 +712,7 @@ restore_prepare_target(Restore *restore)
 		restore_unlogged_resume(restore);
 	else
 		note_definitions(restore);
-	/* tables that this run has not made may have keys */
+	/* tables that existed before this run may have foreign keys */
 	if (!restore->options.disable_triggers)
 		restore->plan->plan.queue = load_order_make(restore->target.conn,
 													&restore->plan->plan,

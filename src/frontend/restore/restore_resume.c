@@ -1,16 +1,16 @@
 /*
  * restore_resume.c
- *		Finds what earlier runs have done of a restore, for --resume.
+ *		Finds the work that earlier runs of a restore have done, for --resume.
  *
- * The journal on the target has a line for each stage, file, piece, group of
- * large objects and definition that is done.  --resume reads these lines
- * once, and takes what they name out of the plan: the results of these files
+ * The journal on the target contains a line for each stage, file, piece,
+ * group of large objects and definition that is done.  --resume reads these
+ * lines once, and takes this work out of the plan: the results of these files
  * are marked as done before the workers start.
  *
- * Unlogged tables need care, because a crash of the server empties them while
- * the journal, which is logged, keeps their lines.  The journal has an
- * unlogged table with one row for this: if the row is missing there was a
- * crash, and the lines of unlogged tables are removed.
+ * A crash of the server empties unlogged tables, but not the journal, which
+ * contains lines of these tables.  So the journal has an unlogged table with
+ * one row.  If this row is missing, the server has crashed, and the lines of
+ * unlogged tables are removed.
  */
 #include "base/fe_compat.h"
 
@@ -234,9 +234,8 @@ static const char lost_query[] =
 " WHEN 'S' THEN $2::pg_catalog.bool ELSE false END";
 
 /*
- * Called by each worker when it starts, and by the leader at the end: a crash
- * ends all sessions, so a worker that connects again is the first to notice
- * it.
+ * Called by each worker when it starts, and by the leader at the end.  A
+ * crash ends all sessions, so a worker that connects again notices it first.
  */
 void
 restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)

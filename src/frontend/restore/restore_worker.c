@@ -34,10 +34,9 @@
 #define LEAST_BYTES ((uint64) 1024 * 1024)
 
 /*
- * Which tables are truncated first, so that their rows can be loaded frozen
- * (COPY FREEZE): those that this run has created, as nothing can be lost in
- * them.  With wal_level = logical a subscriber would replicate the TRUNCATE,
- * so none is chosen.  NULL or owned.
+ * See restore_worker.h.  Nothing can be lost in tables that this run has
+ * created.  Tables whose rows are loaded through their partition root are not
+ * chosen, because these rows may go to other partitions, too.
  */
 bool *
 restore_freeze_choose(const Target *target, const DumpPlan *plan,
@@ -53,7 +52,7 @@ restore_freeze_choose(const Target *target, const DumpPlan *plan,
 	{
 		const DumpTable *table = &plan->tables->tables[i];
 
-		/* it is loaded as itself, and worth it */
+		/* rows are loaded under its own name; large enough */
 		chosen[i] = !before[i] && after[i] && table->has_definition &&
 			table->total_bytes >= LEAST_BYTES &&
 			strcmp(table->name, table->copy_name) == 0;
@@ -62,8 +61,8 @@ restore_freeze_choose(const Target *target, const DumpPlan *plan,
 }
 
 /*
- * One step of it, which has a row if what was asked for is so.  Returns what
- * is wrong, owned, or NULL.
+ * Execute a statement of the truncation.  *has_row is set to whether a query
+ * has found a row.  Returns the error, owned, or NULL.
  */
 static char *
 take_step(PGconn *conn, const char *sql, int n_params, const char *param,
@@ -80,7 +79,7 @@ take_step(PGconn *conn, const char *sql, int n_params, const char *param,
 	return error;
 }
 
-/* An ordinary table, which may be locked and truncated. */
+/* Is this an ordinary table that the role may lock and truncate? */
 static const char allowed_query[] =
 "SELECT 1 FROM pg_catalog.pg_class c"
 " WHERE c.oid OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
@@ -88,8 +87,8 @@ static const char allowed_query[] =
 " AND pg_catalog.has_table_privilege(c.oid, 'TRUNCATE')";
 
 /*
- * It is this one that is locked, and it has no row, not even one that is no
- * longer visible.
+ * Has this session locked the table with this OID, and does the table have no
+ * page, not even one with dead rows?
  */
 static const char empty_query[] =
 "SELECT 1 FROM pg_catalog.pg_locks l"
@@ -99,17 +98,20 @@ static const char empty_query[] =
 " AND l.mode OPERATOR(pg_catalog.=) 'AccessExclusiveLock' AND l.granted"
 " AND pg_catalog.pg_relation_size(l.relation) OPERATOR(pg_catalog.=) 0";
 
-/* It is this one that the transaction has given another file. */
+/*
+ * Has this transaction truncated the table with this OID?  TRUNCATE gives a
+ * table a new file, which changes its row in pg_class.
+ */
 static const char truncated_query[] =
 "SELECT 1 FROM pg_catalog.pg_class c"
 " WHERE c.oid OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
 " AND c.xmin OPERATOR(pg_catalog.=) pg_catalog.pg_current_xact_id()::pg_catalog.xid";
 
 /*
- * The statements name the table, and another session may give its name to
- * another table between any two of them.  So after each step the catalog is
- * asked, by OID, whether it was the table that is meant; once the lock is
- * held what is seen stays true.
+ * LOCK and TRUNCATE contain the table's name, and another session may give
+ * this name to another table between any two statements.  So after each
+ * statement, a query checks by OID whether it affected the intended table.
+ * While this transaction holds the lock, the answer stays true.
  */
 static char *
 lock_and_truncate(PGconn *conn, const char *name, const char *oid, bool *done)
@@ -137,11 +139,12 @@ lock_and_truncate(PGconn *conn, const char *name, const char *oid, bool *done)
 }
 
 /*
- * Truncate the table of this name and OID in the session's transaction, and
- * no other one that has its name by now; *done tells whether it was
- * one to be truncated.  Returns what went wrong, owned, after which the
- * transaction is of no use, or NULL.  A connection that is lost ends the
- * process.
+ * Truncate the table with this name and OID in the session's transaction, but
+ * not another table that has this name by now.  *done is set to whether the
+ * table was truncated: it is not if it is not an ordinary table, if the role
+ * may not truncate it, or if it has a page.  Returns the error, owned, after
+ * which the transaction must be rolled back, or NULL.  A lost connection ends
+ * the process.
  */
 static char *
 restore_freeze_truncate(PGconn *conn, const char *name, Oid table, bool *done)
@@ -158,8 +161,8 @@ restore_freeze_truncate(PGconn *conn, const char *name, Oid table, bool *done)
 }
 
 /*
- * The COPY ... FROM stdin of an archive, with FREEZE; owned.  NULL if it is
- * none that pg_dump writes.
+ * Returns an archive's COPY ... FROM stdin statement with FREEZE, owned, or
+ * NULL if the statement is not in the form that pg_dump writes.
  */
 static char *
 restore_freeze_statement(const char *copy)
@@ -182,24 +185,24 @@ restore_freeze_statement(const char *copy)
 
 #define OBJECT_READ_BYTES (64 * 1024)
 
-/* How often a worker without a job looks whether it can help. */
+/* How often a worker without a job checks whether it can help. */
 #define HELP_LOOK_US 10000
 
 struct RestoreWorker
 {
 	const RestoreWork *work;
 	PGconn	   *conn;
-	ArchiveMember *text;		/* of the file that is next, if it is open */
-	Oid		   *later;			/* of its table, for sink_target_rows_new() */
-	char	   *unread;			/* why commands have not returned a data file
-								 * of the job, so that it is to begin again;
-								 * or NULL */
+	ArchiveMember *text;		/* the next file, if it is open already */
+	Oid		   *later;			/* see sink_target_rows_new() */
+	char	   *unread;			/* if a command has not returned a data file
+								 * of the job, the reason, and the job must be
+								 * repeated; otherwise NULL */
 };
 
 /*
- * The inherited socket of the leader is closed: two processes that write to
- * it would break the protocol, and the server would notice the leader's end
- * only when all copies are closed.
+ * Close the inherited socket of the leader.  If two processes wrote to it,
+ * they would break the protocol.  And the server does not notice that the
+ * leader has ended before all copies of the socket are closed.
  */
 static void
 restore_worker_start(void *arg, int no)
@@ -209,20 +212,24 @@ restore_worker_start(void *arg, int no)
 
 	work->worker = worker;
 	worker->work = work;
-	/* the leader's connection is the leader's alone, and ends with it */
+	/* only this process's copy; the leader continues to use it */
 	close(PQsocket(work->target->conn));
 	worker->conn = target_connect_loader(work->target);
 	interrupt_set_connection(worker->conn);
 	(void) target_history_expect(worker->conn, work->target->history);
-	/* a crash has ended all sessions: no row is loaded after it */
+
+	/*
+	 * A crash of the server ends all sessions, so each worker that connects
+	 * checks for one before it loads rows.
+	 */
 	work->journal->check_crash(work->journal->check_arg, worker->conn, false);
 	file_results_begin_worker(work->run->results, no);
 }
 
 /*
- * Report an error of an entry.  With --exit-on-error it ends the run, else it
- * is counted, and pg_restore's exit status results from the count.  Frees the
- * reason.
+ * Report an error of an entry.  With --exit-on-error, the error ends the run.
+ * Otherwise it is counted; if the count is not 0, the exit status of the
+ * program is 1.  Frees the reason.
  */
 static void
 note_error(const RestoreWork *work, const TocEntry *entry,
@@ -247,7 +254,10 @@ rows_of(const RestoreWork *work, const DataFile *file)
 	return &work->plan->rows[file - work->run->plan->chunks->files];
 }
 
-/* Are these the rows that the manifest lists?  If not, why; owned. */
+/*
+ * Compare the number of stored rows with the manifest.  Returns the
+ * difference as a message, owned, or NULL.
+ */
 static char *
 check_rows(const RestoreWorker *worker, Oid table, uint64 want, uint64 rows,
 		   const char *what)
@@ -260,10 +270,11 @@ check_rows(const RestoreWorker *worker, Oid table, uint64 want, uint64 rows,
 }
 
 /*
- * The COPY of files of one table, owned.  It has FREEZE only if the files are
- * all rows of the table, because a frozen row is visible to every snapshot:
- * rows that come later, in another transaction, would not appear together
- * with these.  If truncating failed *error is not NULL.
+ * Returns the COPY statement for files of one table, owned.  It contains
+ * FREEZE only if these files contain all rows of the table: frozen rows are
+ * visible to every snapshot, also to one that does not see the rows that
+ * another transaction commits.  Sets *error if the table could not be
+ * truncated.
  */
 static char *
 restore_worker_copy_statement(RestoreWorker *worker, const DataFile *const *files, int n,
@@ -289,8 +300,8 @@ restore_worker_copy_statement(RestoreWorker *worker, const DataFile *const *file
 }
 
 /*
- * Files of one table, by one COPY.  What is wrong, or NULL; owned: then the
- * transaction is of no use any more.
+ * Load files of one table with one COPY.  Returns the error, owned, after
+ * which the transaction must be rolled back, or NULL.
  */
 static char *
 load_files(RestoreWorker *worker, const DataFile *const *files, int n,
@@ -321,7 +332,7 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 								rows.rows, what);
 	if (rows.error == NULL)
 		rows.error = restore_rows_settle(worker->conn, run->options);
-	/* of several only the sum is known */
+	/* COPY returns only the sum of all files: count it for the first one. */
 	for (int i = 0; rows.error == NULL && i < n; i++)
 		file_result_set(run->results, run_file_result(run, files[i]), start_us,
 						i == 0 ? rows.rows : 0, i == 0 ? rows.bytes : 0,
@@ -356,7 +367,7 @@ claim_files(RestoreWorker *worker, const DataFile *const *files, int n,
 	return n_mine;
 }
 
-/* Files of one table, which one COPY loads, as messages name them.  Owned. */
+/* Describe files of one table that one COPY loads, for messages.  Owned. */
 static char *
 describe_files(const RestoreWorker *worker, const DataFile *const *files, int n)
 {
@@ -369,9 +380,9 @@ describe_files(const RestoreWorker *worker, const DataFile *const *files, int n)
 }
 
 /*
- * Files of one table that could not be loaded.  Their results are reset:
- * file_result_set() may have counted rows that the ROLLBACK has removed.
- * Frees the reason.
+ * Report files of one table that could not be loaded, and leave them out from
+ * now on.  Their results are reset, because file_result_set() may have
+ * counted rows that the ROLLBACK removes.  Frees the reason.
  */
 static void
 leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
@@ -387,7 +398,6 @@ leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
 		FileResult *result = run_file_result(work->run, files[i]);
 
 		work->left_out[files[i] - work->run->plan->chunks->files] = true;
-		/* what was reported when its COPY ended is undone */
 		result->rows = result->raw_bytes = 0;
 		result->incomplete = true;
 	}
@@ -395,8 +405,8 @@ leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
 }
 
 /*
- * The same of what is left to do; false if they are left out now, or were not
- * read.
+ * Load files that this transaction has claimed.  Returns false if they are
+ * now left out, or if a command did not return them.
  */
 static bool
 restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n)
@@ -418,8 +428,9 @@ restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n
 }
 
 /*
- * Files of one table.  False if they are left out now, or were not read: the
- * job is to be repeated.
+ * Load the files of one table that are not done.  Returns false if the job
+ * must be repeated: the files are now left out, or a command did not return
+ * them.
  */
 static bool
 restore_files(RestoreWorker *worker, const DataFile *const *files, int n)
@@ -466,7 +477,7 @@ piece_loader(RestoreWorker *worker, const DataFile *file)
 	return loader;
 }
 
-/* A file that other workers are at, too. */
+/* Take part in loading a file that several jobs share. */
 static void
 restore_shared_file(RestoreWorker *worker, const DataFile *file)
 {
@@ -482,8 +493,10 @@ restore_shared_file(RestoreWorker *worker, const DataFile *file)
 }
 
 /*
- * A file that has proved to be long, and is not done: commands do not return
- * it twice, so that this worker loads it.
+ * Load the job's file in pieces if it has turned out to be long.  A command
+ * returns its rows, and this worker has read their beginning.  So this worker
+ * loads the file, instead of leaving it to all workers, which would have to
+ * run the command again.
  */
 static void
 restore_long_file(RestoreWorker *worker, const DataFile *file, int job)
@@ -509,16 +522,20 @@ restore_long_file(RestoreWorker *worker, const DataFile *file, int job)
 								  &work->jobs_done[job]);
 	run_event_chunk_end(work->run, file, NULL);
 	file_results_begin_job(work->run->results, -1);
-	/* without this line a later run finds that all pieces have been loaded */
+
+	/*
+	 * If this line cannot be written, a later run finds that all pieces are
+	 * loaded, so an error does no harm.
+	 */
 	if (complete && !work->has_failed[no])
 		(void) restore_journal_try_done(work->journal, worker->conn,
 										restore_journal_file(file));
 }
 
 /*
- * A COPY names its table, and the name may have been given to another table
- * meanwhile.  False if that has happened: the job is repeated without that
- * file.
+ * The COPY statements of the job contain the names of their tables, and
+ * another session may have given one of these names to another table.  If so,
+ * leave out that file, and return false: the job is repeated without it.
  */
 static bool
 look_at_tables(RestoreWorker *worker, const Job *job, const Oid *tables)
@@ -533,9 +550,9 @@ look_at_tables(RestoreWorker *worker, const Job *job, const Oid *tables)
 }
 
 /*
- * The files of a job.  Tables that reference themselves are loaded at once,
- * by one COPY, as their keys are checked at the end of the statement.  False
- * if something was left out.
+ * Load the files of a job.  A table that references itself is loaded by one
+ * COPY, because its foreign keys are checked at the end of the statement.
+ * Returns false if the job must be repeated.
  */
 static bool
 restore_data_files(RestoreWorker *worker, const Job *job, volatile int *step)
@@ -576,9 +593,10 @@ restore_data_files(RestoreWorker *worker, const Job *job, volatile int *step)
  */
 
 /*
- * Commands have not returned a file, for this reason, but may return it if
- * they are run again.  If not, this ends the run, so that --resume can
- * continue: what is missing may be all the rest of the archive.
+ * A command has not returned a file, for this reason, but may succeed when it
+ * runs again.  Returns when the caller can read the file again.  After the
+ * last attempt, exits with a message: the rest of the archive may be
+ * unreadable, too, and --resume can continue later.
  */
 static void
 read_again(const RestoreWork *work, Retry *retry, const char *problem, int job)
@@ -590,9 +608,9 @@ read_again(const RestoreWork *work, Retry *retry, const char *problem, int job)
 }
 
 /*
- * Put the bytes of a large object into the target, through lo_put(), which
- * takes an offset and so needs no descriptor that a lost session would lose.
- * What is wrong, or NULL; owned.
+ * Write the bytes of a large object to the target with lo_put().  It takes an
+ * offset instead of a descriptor, so nothing has to be opened or closed in
+ * the session.  Returns the error, owned, or NULL.
  */
 static char *
 put_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
@@ -619,15 +637,16 @@ put_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
 }
 
 /*
- * The bytes of an object that a command returned before it failed were not
- * the object's.  The descriptor is closed at the end of the transaction.
+ * A command may have returned wrong bytes of an object before it failed.  The
+ * end of the transaction closes the descriptor.
  */
 static const char empty_object_query[] =
 "SELECT pg_catalog.lo_truncate64(pg_catalog.lo_open($1::pg_catalog.oid, 131072), 0)";
 
 /*
- * One large object.  If a command does not return it, only this object is
- * read again: the job has up to 1000 of them.  What is wrong, or NULL; owned.
+ * Load one large object.  If a command does not return it, only this object
+ * is read again, because the job has up to 1000 of them.  Returns the error,
+ * owned, or NULL.
  */
 static char *
 restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
@@ -658,7 +677,7 @@ restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
 	return error;
 }
 
-/* What is wrong, or NULL; owned. */
+/* Load the large objects of a group.  Returns the error, owned, or NULL. */
 static char *
 restore_group(RestoreWorker *worker, const LargeObjectGroup *group, int job)
 {
@@ -688,7 +707,10 @@ restore_group(RestoreWorker *worker, const LargeObjectGroup *group, int job)
 	return error;
 }
 
-/* Are they still to be loaded? */
+/*
+ * Write the journal's line of the group.  Returns false if an earlier run or
+ * another worker has loaded the group.
+ */
 static bool
 claim_group(RestoreWorker *worker, const LargeObjectGroup *group)
 {
@@ -735,7 +757,10 @@ restore_objects(RestoreWorker *worker, const LargeObjectGroup *group, int job)
  * ----------
  */
 
-/* False if something of it had to be left out, or was not read. */
+/*
+ * Do the job in a new transaction.  Returns false if the job must be
+ * repeated, because a part of it was left out or could not be read.
+ */
 static bool
 restore_job(RestoreWorker *worker, const Job *job, volatile int *step)
 {
@@ -754,8 +779,9 @@ restore_job(RestoreWorker *worker, const Job *job, volatile int *step)
 }
 
 /*
- * All of a job, in a transaction that the caller commits.  Each file that
- * commands do not return has its own retries.
+ * Do a job, in a transaction that the caller commits.  Repeat the job until
+ * nothing more has to be left out.  Each file that a command does not return
+ * has retries of its own.
  */
 static void
 load_job(RestoreWorker *worker, const Job *job, int job_no, volatile int *step)
@@ -771,7 +797,7 @@ load_job(RestoreWorker *worker, const Job *job, int job_no, volatile int *step)
 		file_results_begin_job(results, job_no);
 		if (worker->unread == NULL)
 			continue;
-		/* what is loaded at once is one step */
+		/* files that are loaded at once are one step */
 		read_again(work, &retries[job->at_once ? 0 : *step], worker->unread,
 				   job_no);
 		free(worker->unread);
@@ -780,7 +806,10 @@ load_job(RestoreWorker *worker, const Job *job, int job_no, volatile int *step)
 	free(retries);
 }
 
-/* Is there a job that is not done?  *first is the first that may not be. */
+/*
+ * Is one of the jobs before "end" not done?  *first is advanced past jobs
+ * that are done.
+ */
 static bool
 has_jobs(const RestoreWork *work, int *first, int end)
 {
@@ -790,8 +819,9 @@ has_jobs(const RestoreWork *work, int *first, int end)
 }
 
 /*
- * A process that died may have had a piece of any ring: so all are looked at,
- * also after the last job.
+ * Help with long files until all jobs of the pool are done.  A process that
+ * died may have had a piece in any ring, so all rings are checked once more
+ * after the last job.
  */
 static void
 help_others(RestoreWorker *worker, int first_job, int n_jobs)
@@ -826,9 +856,10 @@ help_others(RestoreWorker *worker, int first_job, int n_jobs)
 }
 
 /*
- * Jobs that share a file commit each piece by itself.  Any other job first
- * finds out whether a worker before this one has committed it without getting
- * the answer: loading it again would double its rows.
+ * Callback of the pool: do a job.  Jobs that share a file commit each piece
+ * by itself.  Before any other job, find out whether a lost worker has
+ * committed it without getting the server's answer: otherwise its rows would
+ * be loaded twice.
  */
 static bool
 restore_worker_run_job(void *arg, int no, volatile int *step)
@@ -853,7 +884,11 @@ restore_worker_run_job(void *arg, int no, volatile int *step)
 		file_results_begin_job(run->results, -1);
 		return true;
 	}
-	/* else rows of long files behind the first would be lost */
+
+	/*
+	 * restore_long_file() looks at the first file of a job only, so the rows
+	 * of other long files would be lost.
+	 */
 	if (work->rings && job->kind == JOB_DATA_FILES && !job->at_once && job->n != 1)
 		pg_fatal("job %d consists of %d files instead of 1", job_no, job->n);
 	if (!restore_journal_is_committed(work->journal, worker->conn, work->target,
@@ -861,12 +896,12 @@ restore_worker_run_job(void *arg, int no, volatile int *step)
 	{
 		load_job(worker, job, job_no, step);
 		restore_journal_commit(work->journal, worker->conn, end);
-		/* the job's bytes now count as those of its files */
+		/* from now on, the job's bytes count as bytes of its files */
 		file_results_begin_job(run->results, -1);
 	}
 	if (work->rings)
 	{
-		/* each file is a job of its own, unless it is loaded at once */
+		/* each file is a job of its own, unless the job is loaded at once */
 		if (job->kind == JOB_DATA_FILES && !job->at_once)
 			restore_long_file(worker, run->plan->queue->files[job->first],
 							  job_no);

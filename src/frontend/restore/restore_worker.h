@@ -1,6 +1,7 @@
 /*
  * restore_worker.h
- *		What a worker of a restore does with a job.
+ *		The work of a worker of a restore: loads the rows and large objects of
+ *		a job into the target.
  */
 #ifndef RESTORE_WORKER_H
 #define RESTORE_WORKER_H
@@ -10,21 +11,23 @@
 /* ----------
  * Tables that are truncated, and then filled with frozen rows.
  *
- * What a transaction loads into a table that it has truncated needs no WAL
- * with wal_level = minimal, and may be frozen at once (COPY FREEZE): so no
- * later scan or VACUUM writes every page once more, and with data checksums
- * all of it to the WAL.
+ * If a transaction truncates a table and then loads it, the rows need no WAL
+ * with wal_level = minimal, and can be loaded frozen (COPY FREEZE).  Then no
+ * later scan or VACUUM has to write each page again, or, with data checksums,
+ * to write each page to the WAL.
  *
- * Only tables that this run has made are truncated, that one transaction
- * fills with all that is restored of them, and that have not one page yet.
+ * Only tables that this run has created are truncated.  They must not have a
+ * page yet, and one transaction must load all of their rows.
  * ----------
  */
 
 /*
- * Which tables of the plan these are, by their number, as far as it can be
- * told before any is loaded: those that the archive makes, of which before is
- * false and after is true.  Subscribers of the target would empty their
- * tables, too: with that there are none.  Owned; NULL if none.
+ * Returns for each table of the plan whether it is worth truncating, as far
+ * as this is known before rows are loaded: true only for tables that exist on
+ * the target after the definitions were created, but did not exist before.
+ * before and after have an element for each table.  The result is owned.  It
+ * is NULL with wal_level = logical, because subscribers of the target would
+ * truncate their tables, too.
  */
 extern bool *restore_freeze_choose(const Target *target, const DumpPlan *plan,
 								   const bool *before, const bool *after);
@@ -32,50 +35,58 @@ extern bool *restore_freeze_choose(const Target *target, const DumpPlan *plan,
 typedef struct RestoreWorker RestoreWorker;
 
 /*
- * What workers are given: settled before they start, the same for all; what
- * they write to is in memory that they share.  The arg of the pool's
- * callbacks.
+ * The work of all workers.  The members are set before the workers are
+ * forked, and are the same in all of them.  Memory that workers write to is
+ * shared.  It is the arg of the pool's callbacks.
  */
 typedef struct RestoreWork
 {
 	const Archive *archive;
-	const ArchivePlan *plan;	/* the run's, too */
+	const ArchivePlan *plan;	/* contains the plan of the run */
 	const Target *target;
 	Run		   *run;			/* only the leader changes it */
 	const RestoreJournal *journal;	/* NULL until it is open */
 	TargetCommit *commits;		/* by job */
 	const bool *fresh;			/* by table: see restore_freeze_choose() */
-	const Oid  *targets;		/* the tables that rows go to, as
-								 * target_find_tables() has found them */
-	SharedRows **shared;		/* by data file: of those that jobs share;
-								 * else NULL */
-	volatile bool *left_out;	/* by data file: it is not, or cannot be
-								 * loaded, or is done */
+	const Oid  *targets;		/* by table of the plan: the target's table,
+								 * see target_find_tables() */
+	SharedRows **shared;		/* by data file: non-NULL if several jobs
+								 * share the file */
+	volatile bool *left_out;	/* by data file: the file is not to be loaded,
+								 * cannot be loaded, or is done */
 	const LongFiles *long_files;
-	RestoreRings *rings;		/* for those that commands return, and whose
-								 * length is not known; else NULL */
-	FileResult *shares;			/* by data file and worker; with rings only */
-	volatile bool *jobs_done;	/* by job; the same */
-	volatile bool *has_failed;	/* by data file: a piece of it has */
-	volatile bool *objects_left_out;	/* by group of large objects */
-	volatile int *n_errors;		/* that are told, and no reason to end */
-	int		   *jobs_left;		/* in the leader: by shared data file */
-	int			first_job;		/* of those that the pool has at the time */
-	int			n_jobs;			/* of the plan; in those behind them, workers
-								 * help others with long files */
-	RestoreWorker *worker;		/* in a worker: itself */
-	volatile int *n_read_again; /* how often a file was read again because a
-								 * command did not return it */
-	volatile bool *must_restart;	/* what was committed may be wrong: see
+	RestoreRings *rings;		/* for files of unknown length that commands
+								 * return; otherwise NULL */
+	FileResult *shares;			/* by data file and worker; only with rings */
+	volatile bool *jobs_done;	/* by job; only with rings */
+	volatile bool *has_failed;	/* by data file: a piece of it could not be
+								 * loaded */
+	volatile bool *objects_left_out;	/* by group of large objects; see
+										 * left_out */
+	volatile int *n_errors;		/* errors that were reported and ignored */
+	int		   *jobs_left;		/* in the leader, by shared data file: the
+								 * jobs that are not done */
+	int			first_job;		/* queue number of the pool's first job */
+	int			n_jobs;			/* jobs of the queue that the pool runs; in
+								 * additional jobs, workers help others with
+								 * long files */
+	RestoreWorker *worker;		/* the state of this worker; set in workers
+								 * only */
+	volatile int *n_read_again; /* number of times that a file was read again
+								 * because a command failed */
+	volatile bool *must_restart;	/* committed rows may be wrong: see
 									 * LoadAccount */
 } RestoreWork;
 
 /*
- * The pool's task.  Workers connect to the target.  Each job is one
- * transaction there, unless a worker that was lost has done it.  A file that
- * cannot be loaded whole is an error, which ends the process with
- * --exit-on-error, else it is counted, and the rest of the job is done
- * without it.  The caller adds what else the pool needs.
+ * The pool's task.  Each worker connects to the target.  A job is one
+ * transaction there, but a job that shares a file has a transaction for each
+ * piece.  If a lost worker has already committed a job, the job is not
+ * repeated.
+ *
+ * A file that cannot be loaded completely is an error.  The error ends the
+ * process with --exit-on-error; otherwise it is counted, and the job is
+ * repeated without that file.  The caller adds the callbacks of the leader.
  */
 extern WorkerTask restore_worker_task(RestoreWork *work);
 
