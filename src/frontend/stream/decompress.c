@@ -1,7 +1,8 @@
 /*
  * decompress.c
- *		Reads blocks of the custom format, decompresses by zlib, lz4 and zstd,
- *		and reads data of archives by means of both.
+ *		Implements decompress.h: reads blocks of the custom format,
+ *		decompresses with zlib, lz4 and zstd, and reads data of archives with
+ *		both.
  */
 #include "base/fe_compat.h"
 
@@ -17,9 +18,9 @@
  */
 
 /*
- * Pieces are as small as a row: a search through them all reads the file,
- * rather than to seek for each.  Of larger ones it leaves out what is not in
- * the buffer.
+ * A piece may be as small as a row.  Skipping such pieces reads all of the
+ * file, because a seek for each piece would be slower.  Of larger pieces, the
+ * bytes behind the buffer are not read.
  */
 #define BUFFER_BYTES (128 * 1024)
 
@@ -27,11 +28,11 @@ struct CustomBlocks
 {
 	int			fd;
 	char	   *buffer;
-	size_t		start;			/* what is in it and not yet taken */
+	size_t		start;			/* bytes that were not used yet */
 	size_t		end;
-	uint64		offset;			/* in the file, of buffer + end */
-	uint64		piece_left;		/* of the piece that is being read */
-	bool		in_stream;		/* and of its stream: more pieces follow */
+	uint64		offset;			/* file offset of buffer + end */
+	uint64		piece_left;		/* rest of the current piece */
+	bool		in_stream;		/* more pieces of the stream follow */
 	const char *error;
 };
 
@@ -55,7 +56,7 @@ custom_block_free(CustomBlocks *reader)
 void
 custom_block_seek(CustomBlocks *reader, uint64 offset)
 {
-	/* the buffer is of another place now */
+	/* the buffer contains bytes of another place */
 	reader->start = reader->end = 0;
 	reader->offset = offset;
 	reader->piece_left = 0;
@@ -80,7 +81,10 @@ custom_block_error(const CustomBlocks *reader)
  * ----------
  */
 
-/* Something in the buffer; false at the end of the file, or with an error. */
+/*
+ * Fill the buffer if it is empty.  Returns false at the end of the file or
+ * after an error.
+ */
 static bool
 fill(CustomBlocks *reader)
 {
@@ -128,9 +132,9 @@ decompress_fail(CustomBlocks *reader, const char *what)
 }
 
 /*
- * A number, or 0 with an error.  As in toc.dat there is a byte for its sign
- * before the four of its magnitude (WriteInt of pg_backup_archiver.c), the
- * lowest first on every machine.
+ * Returns a number, or 0 after an error.  As in toc.dat, a byte for the sign
+ * precedes the four bytes of the magnitude, least significant first on every
+ * machine (WriteInt of pg_backup_archiver.c).
  */
 static int64
 read_int(CustomBlocks *reader)
@@ -147,7 +151,7 @@ read_int(CustomBlocks *reader)
 	return bytes[0] ? -value : value;
 }
 
-/* A number that cannot be negative: 0, and an error, if it is. */
+/* Returns a number that must not be negative, or 0 after an error. */
 static uint32
 read_number(CustomBlocks *reader)
 {
@@ -181,7 +185,10 @@ custom_block_begin(CustomBlocks *reader, CustomBlockType *type, int *dump_id)
 	return reader->error == NULL;
 }
 
-/* OIDs from 2^31 on are written as the negative numbers that ints make. */
+/*
+ * OIDs of 2^31 and above are stored as negative numbers, because they are
+ * written as ints.
+ */
 bool
 custom_block_object(CustomBlocks *reader, Oid *oid)
 {
@@ -190,7 +197,10 @@ custom_block_object(CustomBlocks *reader, Oid *oid)
 	return reader->in_stream;
 }
 
-/* Within a piece, at its begin or in the middle; false after the last one. */
+/*
+ * Is a byte of the stream left?  Reads the length of the next piece if this
+ * is needed.  Returns false at the end of the stream or after an error.
+ */
 static bool
 in_piece(CustomBlocks *reader)
 {
@@ -205,8 +215,8 @@ in_piece(CustomBlocks *reader)
 		decompress_fail(reader, "invalid length");
 
 	/*
-	 * A length of 0 ends the stream.  An error is taken for its end as well,
-	 * so that every loop over pieces ends.
+	 * A length of 0 ends the stream.  So does an error, so that every loop
+	 * over pieces ends.
 	 */
 	reader->piece_left = reader->error ? 0 : len;
 	reader->in_stream = reader->piece_left > 0;
@@ -214,8 +224,8 @@ in_piece(CustomBlocks *reader)
 }
 
 /*
- * Some bytes of the stream, borrowed until the next call: their length, 0
- * after the last, -1 for an error.
+ * Get some bytes of the stream, which are borrowed until the next call.
+ * Returns their number, 0 at the end of the stream, or -1 after an error.
  */
 static ssize_t
 custom_block_next(CustomBlocks *reader, const char **data)
@@ -246,7 +256,7 @@ custom_block_skip_stream(CustomBlocks *reader)
 		reader->start += there;
 		if (reader->piece_left > there)
 		{
-			/* the end of the file shows when the next length is read */
+			/* the next read notices if this is behind the file's end */
 			reader->start = reader->end = 0;
 			reader->offset += reader->piece_left - there;
 		}
@@ -269,24 +279,24 @@ custom_block_skip(CustomBlocks *reader, CustomBlockType type)
 }
 
 /* ----------
- * Decompresses by zlib, lz4 and zstd.
+ * Decompresses with zlib, lz4 and zstd.
  * ----------
  */
 
-/* zstd's own default for streams; no frame gets a larger window. */
+/* zstd's own limit for streams; frames with a larger window are rejected */
 #define ZSTD_WINDOW_LOG_MAX 27
 
-/* What a method does with its library. */
+/* The functions that call the library of a method. */
 typedef struct Codec
 {
 	bool		(*set_up) (Decompressor *d, DecompressForm form);
-	void		(*reset) (Decompressor *d); /* NULL: step() does it */
+	void		(*reset) (Decompressor *d); /* NULL: step() resets */
 	void		(*free) (Decompressor *d);
 
 	/*
-	 * One call of the library: takes from *in_len and makes up to *out_len
-	 * bytes, and sets both to what it took and made.  True at the end of a
-	 * stream.
+	 * Call the library once.  It uses up to *in_len bytes of input, and
+	 * writes up to *out_len bytes of output.  Both are set to the actual
+	 * numbers.  Returns true at the end of a stream.
 	 */
 	bool		(*step) (Decompressor *d, size_t *in_len, void *out,
 						 size_t *out_len);
@@ -298,9 +308,9 @@ struct Decompressor
 	z_stream	gzip;
 	LZ4F_dctx  *lz4;
 	ZSTD_DCtx  *zstd;
-	const char *in;				/* fed and not yet taken */
+	const char *in;				/* input that was not used yet */
 	size_t		in_len;
-	bool		in_stream;		/* begun and not ended */
+	bool		in_stream;		/* in the middle of a stream */
 	bool		any_stream;
 	const char *error;
 };
@@ -308,7 +318,7 @@ struct Decompressor
 static bool
 gzip_set_up(Decompressor *d, DecompressForm form)
 {
-	/* 16: with gzip's head and checksum, and nothing else */
+	/* 16 is the flag for data with the header and checksum of gzip */
 	return inflateInit2(&d->gzip,
 						form == DECOMPRESS_FILE ? 15 + 16 : 15) == Z_OK;
 }
@@ -322,15 +332,15 @@ gzip_free(Decompressor *d)
 static bool
 gzip_step(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 {
-	/* zlib counts in 32 bits; what is left is taken by the next call */
+	/* zlib counts in 32 bits; the next call gets the rest */
 	uInt		in_max = (uInt) Min(*in_len, PG_INT32_MAX);
 	uInt		out_max = (uInt) Min(*out_len, PG_INT32_MAX);
 	int			rc;
 
 	/*
-	 * A file may have several gzip members, one after the other, as the
-	 * server writes one a block.  zlib stops at the end of each, unlike lz4
-	 * and zstd, which begin the next frame by themselves.
+	 * A file may contain several gzip members: the server writes one for each
+	 * block.  zlib stops at the end of each member, unlike lz4 and zstd,
+	 * which begin the next frame by themselves.
 	 */
 	if (!d->in_stream && inflateReset(&d->gzip) != Z_OK)
 		d->error = "could not initialize decompression";
@@ -341,7 +351,7 @@ gzip_step(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 	rc = inflate(&d->gzip, Z_NO_FLUSH);
 	*in_len = in_max - d->gzip.avail_in;
 	*out_len = out_max - d->gzip.avail_out;
-	/* Z_BUF_ERROR: nothing to do without more input */
+	/* Z_BUF_ERROR: more input is needed */
 	if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR)
 		d->error = d->gzip.msg ? d->gzip.msg : "invalid data";
 	return rc == Z_STREAM_END;
@@ -370,7 +380,7 @@ lz4_step(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 {
 	size_t		rc = LZ4F_decompress(d->lz4, out, out_len, d->in, in_len, NULL);
 
-	/* 0 means that a frame is complete, and not only the input */
+	/* 0 means that a frame is complete, not only that the input is used up */
 	if (LZ4F_isError(rc))
 		d->error = LZ4F_getErrorName(rc);
 	return rc == 0;
@@ -406,7 +416,7 @@ zstd_step(Decompressor *d, size_t *in_len, void *out, size_t *out_len)
 
 	*in_len = in.pos;
 	*out_len = made.pos;
-	/* 0 means that a frame is complete, and all of it was written out */
+	/* 0 means that a frame is complete, and all of its output was returned */
 	if (ZSTD_isError(rc))
 		d->error = ZSTD_getErrorName(rc);
 	return rc == 0;
@@ -432,8 +442,9 @@ decompressor_new(CompressMethod method, DecompressForm form)
 }
 
 /*
- * For another file.  A decompressor is kept for many, as an archive of large
- * objects has a small one for each, and to make one costs more than that.
+ * One decompressor is used for many files: an archive contains a small file
+ * for each large object, and creating a decompressor costs more than
+ * decompressing such a file.
  */
 void
 decompressor_reset(Decompressor *d)
@@ -456,7 +467,7 @@ decompressor_feed(Decompressor *d, const void *data, size_t len)
 ssize_t
 decompressor_fetch(Decompressor *d, void *out, size_t size)
 {
-	/* a stream may hold back output that did not fit */
+	/* continue without input, because the library may still have output */
 	while (d->error == NULL && (d->in_len > 0 || d->in_stream))
 	{
 		size_t		taken = d->in_len;
@@ -471,7 +482,7 @@ decompressor_fetch(Decompressor *d, void *out, size_t size)
 		d->in_stream = !ended;
 		if (made > 0)
 			return made;
-		/* no progress: the library needs more bytes than were fed */
+		/* no progress: the library needs more input */
 		if (taken == 0 && !ended)
 			break;
 	}
@@ -498,7 +509,7 @@ decompressor_free(Decompressor *d)
 }
 
 /* ----------
- * Reads data of an archive, as they were before compression.
+ * Reads data of an archive, and decompresses them.
  * ----------
  */
 
@@ -507,12 +518,12 @@ decompressor_free(Decompressor *d)
 struct DataReader
 {
 	CompressMethod method;
-	CustomBlocks *blocks;		/* borrowed, or NULL: */
-	CommandReader *command;		/* owned, or NULL: */
+	CustomBlocks *blocks;		/* borrowed; if NULL, command */
+	CommandReader *command;		/* owned; if NULL, fd */
 	int			fd;
-	char	   *buffer;			/* of a file or a command only */
-	Decompressor *decompressor; /* NULL for none */
-	const char *rest;			/* not compressed, and did not fit */
+	char	   *buffer;			/* only for a file or a command */
+	Decompressor *decompressor; /* NULL = not compressed */
+	const char *rest;			/* uncompressed data that did not fit */
 	size_t		rest_len;
 	uint64		stored_bytes;
 	bool		at_end;
@@ -577,7 +588,7 @@ data_reader_restart(DataReader *reader)
 	reader->error = NULL;
 }
 
-/* The next bytes as they are stored: their number, 0 at the end, or -1. */
+/* Get the next stored bytes.  Returns their number, 0 at the end, or -1. */
 static ssize_t
 next_stored(DataReader *reader, const char **data)
 {
@@ -586,8 +597,9 @@ next_stored(DataReader *reader, const char **data)
 	if (reader->blocks)
 	{
 		/*
-		 * The bytes are in the buffer of the blocks, which is borrowed until
-		 * the next call: so read_plain() keeps what did not fit.
+		 * The bytes are in the buffer of the blocks, and are borrowed until
+		 * the next call.  So read_plain() uses all of them before it calls
+		 * this function again.
 		 */
 		len = custom_block_next(reader->blocks, data);
 		if (len < 0)
@@ -616,8 +628,9 @@ next_stored(DataReader *reader, const char **data)
 }
 
 /*
- * There is nothing more.  Before it has a byte to compress, pg_dump writes no
- * lz4 or zstd frame either: an empty large object is nothing at all.
+ * All stored bytes were read: set an error if the compressed data are not
+ * complete.  pg_dump writes no lz4 or zstd frame before it has a byte to
+ * compress, so an empty large object is an empty file.
  */
 static void
 check_end(DataReader *reader)
@@ -683,7 +696,7 @@ data_reader_read(DataReader *reader, void *buf, size_t size)
 		if (len == 0)
 			check_end(reader);
 	}
-	/* a decompressor has found that the command returned wrong bytes */
+	/* the decompressor may have found wrong bytes of the command */
 	if (reader->error && reader->command)
 		command_reader_note(reader->command);
 	return reader->error ? -1 : len;

@@ -1,18 +1,19 @@
 /*
  * decompress.h
- *		Decompresses what is fed piece by piece, of any origin.
+ *		Reads data of archives: decompresses them, and reads the blocks of the
+ *		custom format.
  *
- * A file is one compressed stream after the other: gzip members, lz4 or zstd
- * frames.
+ * A compressed file consists of one or more compressed streams: gzip members,
+ * or lz4 or zstd frames.
  *
  *		decompressor_feed(d, data, len);
  *		while ((n = decompressor_fetch(d, out, size)) > 0)
  *			... n bytes at out ...
  *		if (n < 0) ... decompressor_error(d) ...
  *
- * The bytes are not trusted: memory is bounded by the formats' windows (32
- * kB, 4 MB, 128 MB), for any size that a file claims, and every call makes
- * progress or returns 0.
+ * The data are not trusted.  Memory is limited by the windows of the formats
+ * (32 kB, 4 MB, 128 MB), even if a header claims a larger size.  Every call
+ * makes progress or returns 0.
  */
 #ifndef DECOMPRESS_H
 #define DECOMPRESS_H
@@ -23,24 +24,24 @@
 #include "stream/command_reader.h"
 
 /* ----------
- * The data of an archive file in the custom format, block by block.
+ * The data of an archive file in the custom format.
  *
- * An entry's data are one block (pg_backup_custom.c: _StartData, _StartLOs,
- * _skipData, _skipLOs):
+ * The data of an entry are one block (pg_backup_custom.c: _StartData,
+ * _StartLOs, _skipData, _skipLOs):
  *
- * byte	1 = rows, 3 = large objects
- * int		dump ID of the entry
- * rows:	a stream
- * objects: int OID and a stream, for each; then int 0
+ *	byte	1 = rows, 3 = large objects
+ *	int		dump ID of the entry
+ *	rows:	a stream
+ *	objects:	for each of them, int OID and a stream; then int 0
  *
- * and a stream is pieces of any length, int length and the bytes, up to an
- * int 0.  An int is a sign and four bytes, the lowest first.  The file is of
- * any origin: no length is believed, and memory is one buffer.
+ * A stream consists of pieces, each of which is an int length and that many
+ * bytes, and ends with an int 0.  An int is a byte for the sign and four
+ * bytes, least significant first.  The file is not trusted: lengths are
+ * checked, and memory is limited to one buffer.
  *
- * custom_block_seek(reader, offset);
- * if (custom_block_begin(reader, &type, &dump_id))
- * while ((n = custom_block_next(reader, &data)) > 0)
- * ... n bytes at data ...
+ *	custom_block_seek(reader, offset);
+ *	if (custom_block_begin(reader, &type, &dump_id))
+ *		... read the data, or custom_block_skip(reader, type) ...
  * ----------
  */
 
@@ -53,44 +54,53 @@ typedef enum CustomBlockType
 typedef struct CustomBlocks CustomBlocks;
 
 /*
- * A reader of the file, at its begin.  The descriptor is borrowed; its own
- * position is not used, so processes may share it.
+ * Returns a reader at the beginning of the file.  The descriptor is borrowed.
+ * Its position is not used, so processes can share it.
  */
 extern CustomBlocks *custom_block_new(int fd);
 extern void custom_block_free(CustomBlocks *reader);
 
-/* Go to this byte, and forget all errors.  And where it is. */
+/*
+ * Go to this offset, and forget all errors.  The second function returns the
+ * current offset.
+ */
 extern void custom_block_seek(CustomBlocks *reader, uint64 offset);
 extern uint64 custom_block_position(const CustomBlocks *reader);
 
-/* Bytes as they stand: fewer at the end of the file, or after an error. */
+/*
+ * Read bytes without interpreting them.  Returns their number, which is
+ * smaller than len at the end of the file or after an error.
+ */
 extern size_t custom_block_raw(CustomBlocks *reader, void *buf, size_t len);
 
 /*
- * Read the head of a block; false at the end of the file, or with an error.
- * Of rows, what follows is a stream.
+ * Read the header of a block.  Returns false at the end of the file or after
+ * an error.  If the block contains rows, a stream follows.
  */
 extern bool custom_block_begin(CustomBlocks *reader, CustomBlockType *type,
 							   int *dump_id);
 
 /*
- * Read the next object's OID in a block of them: a stream follows.  False
- * after the last one, or with an error.
+ * Read the OID of the next object in a block of large objects; a stream
+ * follows.  Returns false after the last object or after an error.
  */
 extern bool custom_block_object(CustomBlocks *reader, Oid *oid);
 
-/* Go to the end of the stream, or of the whole block; false with an error. */
+/*
+ * Skip the rest of the stream, or of the whole block.  Returns false after an
+ * error.
+ */
 extern bool custom_block_skip_stream(CustomBlocks *reader);
 extern bool custom_block_skip(CustomBlocks *reader, CustomBlockType type);
 
-/* What is wrong with the file; NULL if nothing has been yet. */
+/* Returns the error message, or NULL if there was no error. */
 extern const char *custom_block_error(const CustomBlocks *reader);
 
 typedef struct Decompressor Decompressor;
 
 /*
- * In a file "gzip" has gzip's head and checksum, within a custom archive
- * zlib's (compress_gzip.c: gzopen(), and deflateInit() for the other).
+ * "gzip" data have the header and checksum of gzip in a file, but those of
+ * zlib in a custom archive (compress_gzip.c: gzopen() and deflateInit()).
  */
 typedef enum DecompressForm
 {
@@ -98,73 +108,81 @@ typedef enum DecompressForm
 	DECOMPRESS_CUSTOM
 } DecompressForm;
 
-/* Not for COMPRESS_NONE.  Exits with a message if memory is out. */
+/*
+ * The method must not be COMPRESS_NONE.  Exits with a message if there is not
+ * enough memory.
+ */
 extern Decompressor *decompressor_new(CompressMethod method,
 									  DecompressForm form);
 
-/* Forget what was fed, and begin again. */
+/* Discard all input, and begin a new file. */
 extern void decompressor_reset(Decompressor *d);
 
-/* The next bytes, borrowed until all output is fetched. */
+/* Pass the next input, which is borrowed until all output is fetched. */
 extern void decompressor_feed(Decompressor *d, const void *data, size_t len);
 
-/* Some output: its length, 0 if more must be fed first, -1 for an error. */
+/*
+ * Returns the length of some output, 0 if more input is needed, or -1 after
+ * an error.
+ */
 extern ssize_t decompressor_fetch(Decompressor *d, void *out, size_t size);
 
-/* Has all that was fed been whole streams, at least one? */
+/* Does the input consist of at least one stream, and are all complete? */
 extern bool decompressor_complete(const Decompressor *d);
 
-/* What is wrong; borrowed. */
+/* Returns the error message; borrowed. */
 extern const char *decompressor_error(const Decompressor *d);
 
-/* Free it, wherever in a stream it is. */
+/* Free the decompressor, also in the middle of a stream. */
 extern void decompressor_free(Decompressor *d);
 
 /* ----------
- * Reads data of an archive, as they were before compression.
+ * Reads data of an archive, and decompresses them.
  *
- * They are a file of a directory archive, or a stream of a custom archive
- * (see above); of any origin.  Memory is a decompressor's, and a buffer.
+ * The data are a file of an archive in directory format, the output of a
+ * command, or a stream of a custom archive (see above).  They are not
+ * trusted.  Memory is limited to a decompressor and a buffer.
  * ----------
  */
 
 typedef struct DataReader DataReader;
 
-/* Of a file, which is taken over, from where it is. */
+/* Reads a file from its current position.  Takes over the descriptor. */
 extern DataReader *data_reader_new_file(int fd, CompressMethod method);
 
-/* Of what a command writes; taken over. */
+/* Reads the output of a command.  Takes over its reader. */
 extern DataReader *data_reader_new_command(CommandReader *command,
 										   CompressMethod method);
 
 /*
- * Let a command return at most this number of bytes, if their number is not
- * known.
+ * See command_reader_limit().  Has no effect if no command returns the data.
  */
 extern void data_reader_limit(DataReader *reader, uint64 most);
 
 /*
- * Of a stream that has begun, and of those after it, for each of which
- * data_reader_restart() is called; the blocks are borrowed.
+ * Reads a stream that has begun, and the streams after it.  Call
+ * data_reader_restart() before each of the later ones.  The blocks are
+ * borrowed.
  */
 extern DataReader *data_reader_new_custom(CustomBlocks *blocks,
 										  CompressMethod method);
 extern void data_reader_restart(DataReader *reader);
 
 /*
- * Some bytes into buf: how many, 0 when all have been read and were whole, -1
- * for an error: data are not there, are damaged, end early, or are followed
- * by something else.  After that it is the same again.
+ * Read some bytes into buf.  Returns their number, 0 if all data were read
+ * and are complete, or -1 after an error: the data do not exist, are damaged,
+ * end early, or are followed by other bytes.  Later calls return the same
+ * again.
  */
 extern ssize_t data_reader_read(DataReader *reader, void *buf, size_t size);
 
-/* What is wrong; borrowed. */
+/* Returns the error message; borrowed. */
 extern const char *data_reader_error(const DataReader *reader);
 
-/* How much has been read as it is stored. */
+/* Returns how many stored bytes were read. */
 extern uint64 data_reader_stored_bytes(const DataReader *reader);
 
-/* Close the file, or end the command, and free it, wherever it is. */
+/* Close the file or end the command, and free the reader, at any position. */
 extern void data_reader_free(DataReader *reader);
 
 #endif							/* DECOMPRESS_H */

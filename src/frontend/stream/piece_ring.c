@@ -94,7 +94,9 @@
 
 #define WAIT_US 1000
 
-/* Lend at most this at a time, so that room is made as it is used. */
+/*
+ * Lend at most this many bytes at a time, so that the slot gets room early.
+ */
 #define LEND_BYTES ((size_t) 256 * 1024)
 
 /* This many lanes use pieces faster than one process can read them. */
@@ -110,19 +112,20 @@ typedef enum PieceSlotState
 	SLOT_ALONE
 } PieceSlotState;
 
-/* In shared memory.  All zeros are a free one. */
+/* A slot, in shared memory.  If all bytes are zero, it is free. */
 typedef struct PieceSlot
 {
 	uint64		word;			/* state, again, lane, number of changes */
 	uint64		piece;
-	uint32		epoch;			/* of the reader that writes it */
-	int			wrapped;		/* its first bytes are overwritten */
+	uint32		epoch;			/* epoch of the reader that writes it */
+	int			wrapped;		/* the first bytes of the piece are
+								 * overwritten */
 	int			ended;			/* all of the piece is written */
-	uint64		written;		/* bytes, by the reader */
-	uint64		used;			/* bytes, by the taker */
+	uint64		written;		/* bytes that the reader has written */
+	uint64		used;			/* bytes that the taker has used */
 } PieceSlot;
 
-/* In shared memory, with its slots, their data, and the locks of lanes. */
+/* The ring, in shared memory, as are its slots, their data, and the locks. */
 struct PieceRing
 {
 	int			n_lanes;
@@ -130,7 +133,8 @@ struct PieceRing
 	size_t		slot_bytes;
 	uint32		epoch;			/* the number of readers up to now */
 	int			current;		/* slot that the reader writes */
-	uint64		kept;			/* piece + 1 that the reader uses; 0 = none */
+	uint64		kept;			/* number + 1 of the piece that the reader
+								 * uses without a slot; 0 = none */
 	int			led;			/* there has been a reader */
 	int			closed;			/* all pieces have been offered */
 	int			failed;			/* the text has an error: all stop */
@@ -142,7 +146,7 @@ struct PieceRing
 	pthread_mutex_t *lanes;
 };
 
-/* A text that is being read, and its next bytes. */
+/* An open text, and its next bytes. */
 typedef struct OpenText
 {
 	const PieceWork *work;
@@ -150,13 +154,13 @@ typedef struct OpenText
 	TextPieces *pieces;
 	const char *data;			/* borrowed from pieces */
 	ssize_t		len;			/* 0 = end of the text, -1 = error */
-	uint64		piece;			/* that the bytes belong to */
-	pg_crc32c	crc;			/* of this piece up to here */
-	pg_crc32c	crc_before;		/* of the piece before it */
-	PieceSums	sums;			/* of all pieces before it */
+	uint64		piece;			/* the piece of these bytes */
+	pg_crc32c	crc;			/* CRC of this piece up to here */
+	pg_crc32c	crc_before;		/* CRC of the piece before it */
+	PieceSums	sums;			/* sums of all pieces before it */
 } OpenText;
 
-/* What this process is. */
+/* A process that takes part. */
 typedef struct Lane
 {
 	PieceRing  *ring;
@@ -186,8 +190,8 @@ word_lane(uint64 word)
 }
 
 /*
- * Change the state, if the word is still the one that was seen.  A piece that
- * a lane has had stays "again" until its slot is free.
+ * Change the state, if the word is still the one that was seen.  If a lane
+ * has had the piece, it stays "again" until its slot is free.
  */
 static bool
 slot_change(PieceSlot *slot, uint64 seen, PieceSlotState state, int lane)
@@ -265,7 +269,7 @@ piece_ring_is_led(PieceRing *ring)
 bool
 piece_ring_is_done(PieceRing *ring)
 {
-	/* a lane that begins now finds no piece */
+	/* a lane that joins now finds no piece */
 	if (!get(ring->closed) || piece_ring_is_used(ring))
 		return false;
 	for (int i = 0; i < ring->n_slots; i++)
@@ -284,8 +288,9 @@ void
 piece_ring_restart(PieceRing *ring)
 {
 	/*
-	 * After an error in its text some are not free.  A process that joins,
-	 * and will leave at once, may change a slot of a dead one meanwhile.
+	 * After an error in the text, some slots are not free.  A process that
+	 * joins now, and will leave at once, may change a slot of a dead process
+	 * meanwhile.
 	 */
 	for (int i = 0; i < ring->n_slots; i++)
 		while (!slot_change(&ring->slots[i], get(ring->slots[i].word), SLOT_FREE, 0))
@@ -303,7 +308,7 @@ ring_join(const Lane *lane)
 	PieceRing  *ring = lane->ring;
 
 	(void) robust_mutex_hold(&ring->lanes[lane->no], true);
-	/* the last process of this lane died with these, if there are any */
+	/* these slots belong to the lane's last process, which has died */
 	for (int i = 0; i < ring->n_slots; i++)
 	{
 		PieceSlot  *slot = &ring->slots[i];
@@ -357,7 +362,10 @@ taker_is_dead(PieceRing *ring, uint64 word)
 		 !robust_mutex_is_held(&ring->lanes[word_lane(word)]));
 }
 
-/* The taker is dead and the slot is still: offer the piece, or it is lost. */
+/*
+ * The taker is dead, and the slot does not change: offer the piece again if
+ * the slot has all of it, otherwise the piece is lost.
+ */
 static bool
 slot_recover(PieceSlot *slot, uint64 seen)
 {
@@ -469,7 +477,7 @@ slot_offer(PieceRing *ring, uint64 piece)
 	return false;
 }
 
-/* The slot being written is full: will there be room in it? */
+/* The slot that the reader writes is full.  Will it get room? */
 static bool
 worth_waiting(const Lane *lane, PieceSlot *slot)
 {
@@ -490,7 +498,7 @@ worth_waiting(const Lane *lane, PieceSlot *slot)
 				return true;
 			if (get(slot->wrapped))
 				return !slot_recover(slot, word);
-			/* all that was written is there: for another taker */
+			/* the slot has all written bytes: offer it to another taker */
 			set(slot->used, 0);
 			(void) slot_change(slot, word, SLOT_OFFERED, 0);
 			return true;
@@ -557,9 +565,9 @@ slot_take(const Lane *lane, int i, uint64 seen, SharedPiece *piece)
 }
 
 /*
- * Take the first piece, as the reader may still be writing a later one.  The
- * reader itself takes only pieces that have ended.  False if there is none
- * now.
+ * Take the piece with the lowest number, because the reader may still be
+ * writing a later one.  The reader itself takes only pieces that have ended.
+ * Returns false if there is none now.
  */
 static bool
 ring_take(const Lane *lane, bool ended_only, SharedPiece *piece)
@@ -591,7 +599,7 @@ ring_take(const Lane *lane, bool ended_only, SharedPiece *piece)
 	return best >= 0;
 }
 
-/* shared_piece_next() of a piece in a slot. */
+/* shared_piece_next() for a piece in a slot. */
 static ssize_t
 slot_read(SharedPiece *piece, const char **data)
 {
@@ -605,8 +613,8 @@ slot_read(SharedPiece *piece, const char **data)
 	while (piece->position == get(slot->written))
 	{
 		/*
-		 * Will nothing more be written into the slot, unless it has ended?
-		 * Ask this first: a reader may end a piece just before it dies.
+		 * Will nothing more be written into the slot?  Check this before
+		 * slot->ended, because a reader may end a piece just before it dies.
 		 */
 		bool		gone = get(ring->failed) ||
 			get(slot->epoch) != get(ring->epoch) ||
@@ -629,7 +637,7 @@ slot_read(SharedPiece *piece, const char **data)
 	return piece->lent;
 }
 
-/* The piece is used up, or its rest is lost. */
+/* The taker has used up the piece, or the rest of the piece is lost. */
 static void
 slot_release(const SharedPiece *piece, bool used)
 {
@@ -643,7 +651,7 @@ slot_release(const SharedPiece *piece, bool used)
  * ----------
  */
 
-/* All of a piece has been read. */
+/* Add a piece that was read completely to the sums. */
 static void
 text_end_piece(OpenText *text)
 {
@@ -668,7 +676,7 @@ text_next(OpenText *text)
 	text->crc = crc32c_add(text->crc, text->data, text->len);
 }
 
-/* Go on to the first piece from this number on. */
+/* Continue to the first piece with this number or a higher one. */
 static void
 text_skip(OpenText *text, uint64 piece)
 {
@@ -708,7 +716,7 @@ text_close(OpenText *text, const Lane *lane)
 		text->work->close(text->text);
 }
 
-/* shared_piece_next() of a piece that the text has come to. */
+/* shared_piece_next() for the current piece of a text. */
 static ssize_t
 text_read(SharedPiece *piece, const char **data)
 {
@@ -734,8 +742,8 @@ shared_piece_next(SharedPiece *piece, const char **data)
 }
 
 /*
- * Use the piece that its text has come to, and leave the text behind it.  If
- * the rest of the piece is lost, the text has an error.
+ * Use the current piece of its text, and continue to the next one.  If the
+ * rest of the piece is lost, the text has an error.
  */
 static bool
 use_from_text(const Lane *lane, SharedPiece *piece)
@@ -790,7 +798,7 @@ use_from_ring(const Lane *lane, bool ended_only)
  * ----------
  */
 
-/* Write the piece that the text has come to into the slot begun for it. */
+/* Write the text's current piece into the slot that was begun for it. */
 static void
 hand_over(const Lane *lane, OpenText *text)
 {
@@ -812,7 +820,7 @@ ring_was_kept(const PieceRing *ring, uint64 piece)
 	return get(ring->kept) == piece + 1;
 }
 
-/* Use the piece that the text has come to without a slot. */
+/* Use the text's current piece without a slot. */
 static void
 keep_piece(const Lane *lane, OpenText *text)
 {
@@ -830,7 +838,7 @@ keep_piece(const Lane *lane, OpenText *text)
 		ring_advance(ring, piece.number);
 }
 
-/* Leave the piece, which an earlier run has used up, behind. */
+/* Skip the current piece, which an earlier run has used up. */
 static void
 skip_done(const Lane *lane, OpenText *text)
 {
@@ -882,7 +890,7 @@ piece_ring_run(PieceRing *ring, int lane_no, const PieceWork *work)
 	}
 	while (!get(ring->failed))
 	{
-		/* ask this first: a piece may be offered just before */
+		/* read this first: a piece may be offered just before it is set */
 		bool		closed = get(ring->closed);
 
 		if (ring_lead(ring, &first_piece))

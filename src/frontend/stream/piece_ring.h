@@ -23,11 +23,14 @@
 
 typedef struct PieceRing PieceRing;
 
-/* Pieces in any order: if one of them is another one, so is the sum. */
+/*
+ * The number of pieces, and the sum of their CRC-32Cs, which does not depend
+ * on the order.  If a piece differs, so does the sum.
+ */
 typedef struct PieceSums
 {
 	uint64		n;
-	uint64		crcs;			/* the CRC-32C of each, added up */
+	uint64		crcs;			/* sum of the CRC-32C of each piece */
 } PieceSums;
 
 /*
@@ -41,14 +44,15 @@ typedef struct SharedPiece
 	uint64		number;
 	bool		again;			/* another process may have used it up
 								 * already, and died before it could say so */
-	bool		alone;			/* it was lost */
-	int			slot;			/* n_slots of a piece without a slot */
+	bool		alone;			/* it was lost, and is read from the text
+								 * again */
+	int			slot;			/* n_slots for a piece without a slot */
 
-	/* the ring's own */
+	/* for the ring only */
 	PieceRing  *ring;
 	struct OpenText *text;		/* NULL: the bytes are in the slot */
-	uint64		position;		/* up to here the slot has been read */
-	size_t		lent;			/* bytes that the caller has */
+	uint64		position;		/* bytes of the slot that were read */
+	size_t		lent;			/* bytes that are lent to the caller */
 } SharedPiece;
 
 /* The callbacks of piece_ring_run(); arg is passed to each of them. */
@@ -58,8 +62,8 @@ typedef struct PieceWork
 	uint64		range_bytes;	/* the same in all processes and runs */
 
 	/*
-	 * Called after the process has begun to take part.  False if it must not:
-	 * then it leaves.  NULL: it may.
+	 * Called after the process has begun to take part.  Returns false if it
+	 * must leave.  NULL: it always stays.
 	 */
 	bool		(*begin) (void *arg);
 
@@ -76,9 +80,9 @@ typedef struct PieceWork
 	bool		(*is_done) (void *arg, uint64 piece);
 
 	/*
-	 * The reader has read all of a piece of which is_done() returned true,
-	 * and this is its CRC-32C.  Ends the process if an earlier run used up
-	 * another text.  NULL: no CRC is computed.
+	 * Called when the reader has read all of a piece for which is_done()
+	 * returned true, with the piece's CRC-32C.  Ends the process if an
+	 * earlier run used up another text.  NULL: no CRC is computed.
 	 */
 	void		(*compare) (void *arg, uint64 piece, pg_crc32c crc);
 
@@ -108,19 +112,22 @@ extern int	piece_ring_slots(int n_lanes);
 extern PieceRing *piece_ring_new(int n_lanes, int n_slots, size_t slot_bytes);
 
 /*
- * Are all pieces used up, and does no process take part?  Then no process
- * that died has a piece either.
+ * Are all pieces used up, and does no process take part?  If so, no process
+ * that died has a piece, either.
  */
 extern bool piece_ring_is_done(PieceRing *ring);
 
 /*
- * All pieces of the text as the reader that read its end has read them,
- * whichever process used them, and also those that is_done().  Valid if all
- * have been offered, and PieceWork has compare().
+ * The sums of all pieces of the text, as the reader that came to its end has
+ * read them: pieces that any process used, and pieces that were done before.
+ * Valid if all pieces have been offered, and PieceWork has compare().
  */
 extern PieceSums piece_ring_sums(const PieceRing *ring);
 
-/* Does any process take part?  And has any begun to read the text? */
+/*
+ * Does any process take part?  The second function: has any process begun to
+ * read the text?
+ */
 extern bool piece_ring_is_used(PieceRing *ring);
 extern bool piece_ring_is_led(PieceRing *ring);
 
@@ -146,9 +153,9 @@ extern void piece_ring_discard(PieceRing *ring);
 extern bool piece_ring_run(PieceRing *ring, int lane, const PieceWork *work);
 
 /*
- * Lend the next bytes of the piece until the next call.  Waits for them.  The
- * length, 0 at the end of the piece, or -1 if the rest of the piece is lost.
- * All bytes together are whole lines.
+ * Lend the next bytes of the piece until the next call.  Waits for them.
+ * Returns their number, 0 at the end of the piece, or -1 if the rest of the
+ * piece is lost.  All bytes together are whole lines.
  */
 extern ssize_t shared_piece_next(SharedPiece *piece, const char **data);
 

@@ -1,7 +1,7 @@
 /*
  * regular_file.c
- *		Opens and reads a file that others may have put where it is, and
- *		lists directories.
+ *		Implements regular_file.h: opens and reads files in places where other
+ *		users may write, and lists directories.
  */
 #include "base/fe_compat.h"
 
@@ -26,13 +26,13 @@ regular_file_open(int dir, const char *name, const char **problem)
 	}
 
 	/*
-	 * The file is looked at when it is open.  To look at the path before
-	 * would leave a moment in which another user could replace it.
+	 * Check the type of the open file.  If the path were checked before,
+	 * another user could replace the file in between.
 	 */
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		return fd;
 	close(fd);
-	/* callers take ENOENT alone for a file that is not there */
+	/* for callers, only ENOENT means that the file does not exist */
 	errno = EINVAL;
 	*problem = "is not a regular file";
 	return -1;
@@ -76,7 +76,7 @@ regular_file_read_text(int fd, size_t *len)
 			errno = reason;
 			return NULL;
 		}
-		/* a hole in a sparse file reads as zeros, however large it is */
+		/* a hole in a sparse file is read as zeros, and may be huge */
 		if (memchr(text + *len, '\0', got))
 			break;
 		*len += got;
@@ -105,7 +105,7 @@ directory_make_private(void)
 DIR *
 directory_list(int fd)
 {
-	/* the position in a directory belongs to what openat() makes */
+	/* open it again, because duplicates of a descriptor share its position */
 	int			again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR		   *listing = again < 0 ? NULL : fdopendir(again);
 

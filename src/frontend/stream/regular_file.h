@@ -1,7 +1,7 @@
 /*
  * regular_file.h
- *		Opens and reads a file that others may have put where it is, lists
- *		directories, and makes private ones.
+ *		Opens and reads files in places where other users may write, lists
+ *		directories, and creates private ones.
  */
 #ifndef REGULAR_FILE_H
 #define REGULAR_FILE_H
@@ -9,10 +9,10 @@
 #include <dirent.h>
 
 /*
- * Open a regular file, and nothing else, for reading: a FIFO does not make us
- * wait, a link does not lead elsewhere.  dir is open on the directory that
- * name is in, or AT_FDCWD.  -1, and *problem, which is never freed, if that
- * fails; errno is ENOENT only if there is no such file.
+ * Open a regular file for reading, and nothing else: a FIFO does not block,
+ * and a symbolic link is not followed.  dir is an open directory, which
+ * contains the name, or AT_FDCWD.  Returns -1 on failure, and sets *problem,
+ * which is never freed; errno is ENOENT only if the file does not exist.
  */
 extern int	regular_file_open(int dir, const char *name, const char **problem);
 
@@ -23,14 +23,14 @@ extern int	regular_file_open(int dir, const char *name, const char **problem);
 extern int	regular_file_open_own(const char *path, const char **problem);
 
 /*
- * All of a text, ended by a zero and owned; NULL, and errno, if it cannot be
- * read.  It may be as large as its writer makes it.  Reading ends at a zero
- * byte, which no text has: a file that only claims to be huge has nothing
- * else.
+ * Read all of a text.  Returns it with a terminating zero byte, owned, or
+ * NULL with errno on failure.  There is no limit for its size.  Reading ends
+ * at a zero byte, which no text contains: this also limits the memory for a
+ * sparse file that only claims to be huge.
  */
 extern char *regular_file_read_text(int fd, size_t *len);
 
-/* Details and the hint of errors about a directory that was replaced. */
+/* Details and a hint for errors about a directory that was replaced. */
 #define DIRECTORY_IS_ANOTHER \
 	"The path now leads to another directory than the one that this run opened."
 #define DIRECTORY_HAS_FILES \
@@ -39,20 +39,20 @@ extern char *regular_file_read_text(int fd, size_t *len);
 	"Choose a directory whose parent directories can be written only by you and root."
 
 /*
- * Make a directory for temporary files that no other user can read, in TMPDIR
- * or /tmp; its path is owned.  Exits with a message if that fails.
+ * Create a directory for temporary files, in TMPDIR or /tmp, that no other
+ * user can read.  Returns its path, owned.  Exits with a message on failure.
  */
 extern char *directory_make_private(void);
 
 /*
- * A listing of a directory that is open, from its beginning, even if it was
- * read before; NULL if that fails.  The descriptor stays the caller's.
+ * Returns a listing of an open directory, from its beginning, even if it was
+ * read before, or NULL on failure.  The caller keeps the descriptor.
  */
 extern DIR *directory_list(int fd);
 
 /*
- * The next name in a directory besides "." and ".."; NULL at the end, with
- * errno 0, or after an error.
+ * Returns the next name in the directory except "." and "..", or NULL at the
+ * end, with errno 0, or after an error.
  */
 extern const char *directory_next(DIR *listing);
 
