@@ -99,7 +99,7 @@ foreach my $try (
 	[ 'toc.dat', "head -c 100 $ours/toc.dat", qr/is damaged: file "toc\.dat": / ],
 	[ 'toc.dat', "cat $plain/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" does not match its checksum in the manifest/ ],
 	[ $manifest_name, 'exit 3', qr/command for file "\Q$manifest_name\E" failed/ ],
-	[ $manifest_name, "head -c 1000 $ours/$manifest_name", qr/the manifest of archive "[^\n]*" is damaged: its own checksum does not match/ ],
+	[ $manifest_name, "head -c 1000 $ours/$manifest_name", qr/command for file "\Q$manifest_name\E" returned a damaged manifest: its own checksum does not match/ ],
 	(map { my $name = s/.*\///r; [ $name, 'exit 3', qr/could not read the list of large objects: [^\n]*command for file "\Q$name\E" failed/ ] } glob "$ours/blobs*.toc"),
 	[ 'blob_1003.dat.gz', 'exit 3', qr/could not read large objects of entry \d+: command for file "blob_1003\.dat\.gz" failed/ ],
 	[ 'blob_1003.dat.gz', "cat $ours/blob_1004.dat.gz", qr/large objects of entry \d+: command for file "blob_1003\.dat\.gz" returned / ])

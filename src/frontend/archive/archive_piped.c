@@ -53,31 +53,6 @@ is_of_manifest(const Manifest *manifest, const char *text, size_t len)
 		memcmp(got, file->checksum, file->checksum_len) == 0;
 }
 
-/* Returns what is wrong, or NULL; owned. */
-static char *
-read_piped_manifest(Archive *archive, pg_checksum_context *identity,
-					const char *toc_text, size_t toc_len)
-{
-	size_t		len;
-	char	   *owned_problem;
-	const char *problem;
-	char	   *text = archive_read_all(archive, MANIFEST_NAME, &len,
-										&owned_problem);
-
-	if (text == NULL)
-		return owned_problem;
-	checksum_add(identity, text, len);
-	archive->manifest = manifest_read(text, len, &problem);
-	free(text);
-	if (archive->manifest == NULL)
-		return psprintf("the manifest of archive \"%s\" is damaged: %s",
-						archive->path, problem);
-	if (is_of_manifest(archive->manifest, toc_text, toc_len))
-		return NULL;
-	return psprintf("file \"%s\" of archive \"%s\" does not match its checksum in the manifest",
-					TOC_NAME, archive->path);
-}
-
 /* One attempt.  Returns what is wrong, or NULL; owned. */
 static char *
 read_piped(Archive *archive)
@@ -105,8 +80,11 @@ read_piped(Archive *archive)
 						archive->path, TOC_NAME, problem);
 	checksum_begin(&identity, CHECKSUM_TYPE_SHA256);
 	checksum_add(&identity, text, len);
-	owned_problem = toc_has_mark(archive->toc) ?
-		read_piped_manifest(archive, &identity, text, len) : NULL;
+	if (toc_has_mark(archive->toc))
+		owned_problem = archive_read_manifest(archive, &identity);
+	if (archive->manifest && !is_of_manifest(archive->manifest, text, len))
+		owned_problem = psprintf("file \"%s\" of archive \"%s\" does not match its checksum in the manifest",
+								 TOC_NAME, archive->path);
 	free(text);
 	commands->identity = checksum_end_hex(&identity);
 	return owned_problem;

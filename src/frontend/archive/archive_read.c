@@ -15,6 +15,7 @@
 #include "archive/archive_name.h"
 #include "archive/archive_read.h"
 #include "base/buffer.h"
+#include "base/checksum.h"
 #include "base/interrupt.h"
 
 /* How long a signal may wait, while this process does. */
@@ -103,6 +104,26 @@ archive_read_all(const Archive *archive, const char *name, size_t *len,
 		return text.data;
 	termPQExpBuffer(&text);
 	return NULL;
+}
+
+char *
+archive_read_manifest(Archive *archive, pg_checksum_context *identity)
+{
+	size_t		len;
+	char	   *owned_problem;
+	const char *problem;
+	char	   *text = archive_read_all(archive, MANIFEST_NAME, &len,
+										&owned_problem);
+
+	if (text == NULL)
+		return owned_problem;
+	if (identity)
+		checksum_add(identity, text, len);
+	archive->manifest = manifest_read(text, len, &problem);
+	free(text);
+	return archive->manifest ? NULL :
+		psprintf("command for file \"%s\" returned a damaged manifest: %s",
+				 MANIFEST_NAME, problem);
 }
 
 bool

@@ -52,6 +52,14 @@ extern char *archive_read_all(const Archive *archive, const char *name,
 							  size_t *len, char **problem);
 
 /*
+ * Run the command for the manifest once, and set archive->manifest.  Adds the
+ * text to the checksum in identity, unless that is NULL.  Returns an error
+ * message, owned, or NULL.
+ */
+extern char *archive_read_manifest(Archive *archive,
+								   pg_checksum_context *identity);
+
+/*
  * To be called when reading has failed for this reason.  If commands return
  * the files, and --retries allows another attempt, prints a warning, waits,
  * and returns true.

@@ -281,23 +281,11 @@ previous_archive_open(const char *directory, const Manifest *head,
  * ----------
  */
 
-/* One attempt.  Returns what is wrong, or NULL; owned. */
+/* One attempt.  Returns the error, owned, or NULL. */
 static char *
 read_manifest(Archive *archive)
 {
-	size_t		len;
-	char	   *owned_problem;
-	const char *problem;
-	char	   *text = archive_read_all(archive, MANIFEST_NAME, &len,
-										&owned_problem);
-
-	if (text == NULL)
-		return owned_problem;
-	archive->manifest = manifest_read(text, len, &problem);
-	free(text);
-	return archive->manifest ? NULL :
-		psprintf("command for file \"%s\" returned a damaged manifest: %s",
-				 MANIFEST_NAME, problem);
+	return archive_read_manifest(archive, NULL);
 }
 
 /*
