@@ -2,9 +2,9 @@
  * archive_member.c
  *		Reads the data of an entry: rows, or large objects one by one.
  *
- * A member is opened by an entry of the table of contents, of an archive of
- * any origin.  What the two formats have in common is read by a DataReader
- * (stream/decompress.h); this file finds where an entry's data begin.
+ * Both formats have data streams, which a DataReader reads
+ * (stream/decompress.h).  This file finds where the data of an entry begin.
+ * The entry may be from a damaged or forged archive.
  */
 #include "base/fe_compat.h"
 
@@ -17,22 +17,22 @@
 struct ArchiveMember
 {
 	char	   *what;			/* for messages */
-	CustomBlocks *blocks;		/* NULL of a directory */
+	CustomBlocks *blocks;		/* NULL in a directory */
 	DataReader *reader;
-	char	   *ahead;			/* read, and not yet asked for; or NULL */
+	char	   *ahead;			/* bytes that were read ahead, or NULL */
 	size_t		ahead_len;
 	size_t		ahead_used;
 };
 
-/* To begin with, for what is read ahead: most tables are small. */
+/* The initial size of the buffer for reading ahead: most tables are small. */
 #define AHEAD_BYTES ((size_t) 128 * 1024)
 
-/* Of rows, at a time. */
+/* Read this many bytes of rows at a time. */
 #define READ_BYTES (128 * 1024)
 
 #define MARK_BYTES ((int) sizeof(ARCHIVE_END_OF_ROWS) - 1)
 
-/* For messages; owned. */
+/* Describes the data of an entry, for messages; owned. */
 static char *
 archive_member_describe(const TocEntry *entry)
 {
@@ -41,13 +41,14 @@ archive_member_describe(const TocEntry *entry)
 }
 
 /* ----------
- * Opened
+ * Opening a member
  * ----------
  */
 
 /*
- * A reader of the block of an entry in the custom format, which must be of
- * this type; NULL, and *problem, an owned sentence, if it is not there.
+ * Returns a reader of the block of an entry in the custom format, which must
+ * have this type.  Returns NULL and sets *problem to an owned message if it
+ * is not there.
  */
 static CustomBlocks *
 archive_member_block(const Archive *archive, const TocEntry *entry,
@@ -60,8 +61,8 @@ archive_member_block(const Archive *archive, const TocEntry *entry,
 	CustomBlocks *blocks = custom_block_new(archive->fd);
 
 	/*
-	 * The table of contents says where the block is, but it is checked: the
-	 * file may be damaged, and its rows would go into another table.
+	 * Check the block, although the table of contents contains its offset: in
+	 * a damaged file, the rows of another table might be there.
 	 */
 	custom_block_seek(blocks, entry->data_offset);
 	if (entry->data_state != TOC_DATA_AT_OFFSET)
@@ -130,7 +131,7 @@ archive_member_open(const Archive *archive, const TocEntry *entry,
 }
 
 /* ----------
- * Read
+ * Reading a member
  * ----------
  */
 bool
@@ -155,7 +156,7 @@ archive_member_read_ahead(ArchiveMember *member, size_t size)
 	return len <= 0;
 }
 
-/* From memory, which is given back behind its last byte. */
+/* Copy bytes that were read ahead, and free the buffer after the last one. */
 static size_t
 take_ahead(ArchiveMember *member, void *buf, size_t size)
 {
@@ -183,20 +184,24 @@ archive_member_read(ArchiveMember *member, void *buf, size_t size)
 /* ----------
  * Rows
  *
- * They end with a mark, for psql.  It is not sent, but must be there: data
- * that end without it have been cut.
+ * Rows end with a mark, for psql.  It is not sent to the server, but it must
+ * exist: rows without it are not complete.
  * ----------
  */
 
-/* The last bytes are held back, as they may be the mark. */
+/* The last bytes are kept, because they may be the mark. */
 typedef struct RowsText
 {
 	char		buffer[MARK_BYTES + READ_BYTES];
-	size_t		held;			/* at the buffer's begin */
-	bool		at_line;		/* all before these is whole lines */
+	size_t		held;			/* bytes at the start of the buffer that were
+								 * kept */
+	bool		at_line;		/* the bytes before them end with a newline */
 } RowsText;
 
-/* Pass on what cannot be the mark, of len bytes that follow what is held. */
+/*
+ * len bytes were added after the kept ones.  Pass on all bytes that cannot be
+ * part of the mark.
+ */
 static void
 pass_on(RowsText *text, size_t len, Sink *sink)
 {
@@ -219,7 +224,7 @@ archive_member_send_rows(ArchiveMember *member, Sink *sink, char *const *stop)
 	char	   *problem = NULL;
 	ssize_t		len;
 
-	/* rows of no table at all begin at a line, too */
+	/* the mark may be the first line */
 	text->at_line = true;
 	while ((len = archive_member_read(member, text->buffer + text->held,
 									  READ_BYTES)) > 0 && *stop == NULL)
@@ -264,7 +269,7 @@ archive_member_close(ArchiveMember *member)
  * ----------
  */
 
-/* Longer than any line of a list of large objects. */
+/* No line of a list of large objects is longer. */
 #define LIST_LINE_BYTES 512
 
 #define NOT_A_LIST "invalid list of large objects"
@@ -273,16 +278,19 @@ struct ArchiveObjects
 {
 	const Archive *archive;
 	int			dump_id;
-	CustomBlocks *blocks;		/* of the custom format, else NULL */
-	DataReader *reader;			/* of the object that is being read; in the
-								 * custom format of all of them */
-	uint64		position;		/* of the object in file or list */
-	DataReader *list;			/* of a directory: the list */
-	uint64		list_taken;		/* bytes of it */
-	char		line[LIST_LINE_BYTES];	/* what is read of it and not taken */
+	CustomBlocks *blocks;		/* in the custom format, otherwise NULL */
+	DataReader *reader;			/* reader of the current object; in the custom
+								 * format, of all objects */
+	uint64		position;		/* position of the current object in the file
+								 * or list */
+	DataReader *list;			/* the list, in a directory */
+	uint64		list_taken;		/* bytes of the list that were used */
+	char		line[LIST_LINE_BYTES];	/* bytes of the list that were not
+										 * used yet */
 	size_t		line_len;
-	char		name[LIST_LINE_BYTES];	/* its file, if not open yet */
-	const Oid  *oids;			/* those that are left, if there is no list */
+	char		name[LIST_LINE_BYTES];	/* file of the current object, until
+										 * it is opened */
+	const Oid  *oids;			/* remaining ones, if the list is not read */
 	int			n_oids;
 	char	   *error;
 };
@@ -306,13 +314,13 @@ archive_member_fail(ArchiveObjects *objects, const char *format,...)
 }
 
 /* ----------
- * A directory
+ * Directory archives
  * ----------
  */
 
 /*
- * Up to format 1.15 the entry's name for the list may be wrong, and there is
- * one list only (pg_backup_directory.c:_LoadLOs).
+ * Up to format 1.15, the entry may contain a wrong name of the list, and
+ * there is only one list (pg_backup_directory.c:_LoadLOs).
  */
 static const char *
 list_name(const Archive *archive, const TocEntry *entry)
@@ -336,7 +344,10 @@ open_list(ArchiveObjects *objects, const Archive *archive,
 		archive_member_fail(objects, "file \"%s\" %s", name, problem);
 }
 
-/* The next line of the list, its end included; NULL after the last. */
+/*
+ * Get the next line of the list, with its newline.  Returns NULL after the
+ * last one or after an error.
+ */
 static char *
 next_line(ArchiveObjects *objects, char *line)
 {
@@ -361,7 +372,7 @@ next_line(ArchiveObjects *objects, char *line)
 	end++;
 	memcpy(line, objects->line, end - objects->line);
 	line[end - objects->line] = '\0';
-	/* the position of an object in a list is that of its line */
+	/* the position of an object is the offset of its line in the list */
 	objects->position = objects->list_taken;
 	objects->list_taken += end - objects->line;
 	objects->line_len -= end - objects->line;
@@ -377,7 +388,7 @@ close_object(ArchiveObjects *objects)
 	objects->reader = NULL;
 }
 
-/* pg_dump's name of the file of an object, without a suffix. */
+/* Set the name that pg_dump gives the file of an object, without a suffix. */
 static void
 name_object(ArchiveObjects *objects, Oid oid)
 {
@@ -419,7 +430,7 @@ next_of_list(ArchiveObjects *objects, Oid *oid)
 	strlcpy(objects->name, name, sizeof(objects->name));
 	if (objects->archive->commands == NULL)
 		return true;
-	/* workers do not read the list, and name the files by their OIDs */
+	/* workers do not read the list, and derive the names from the OIDs */
 	name_object(objects, *oid);
 	if (strcmp(objects->name, name) == 0)
 		return true;
@@ -427,7 +438,10 @@ next_of_list(ArchiveObjects *objects, Oid *oid)
 	return false;
 }
 
-/* Of an object that is passed over the file is not looked for. */
+/*
+ * Open the file of the current object.  This is done only when the object is
+ * read, so files of skipped objects may be missing.
+ */
 static bool
 open_object(ArchiveObjects *objects)
 {
@@ -442,7 +456,7 @@ open_object(ArchiveObjects *objects)
 }
 
 /* ----------
- * A custom archive
+ * Custom archives
  * ----------
  */
 static bool
@@ -453,7 +467,7 @@ next_of_block(ArchiveObjects *objects, Oid *oid)
 		objects->position = custom_block_position(objects->blocks);
 		if (custom_block_object(objects->blocks, oid))
 		{
-			/* each object is a compressed stream of its own */
+			/* each object is a separate compressed stream */
 			data_reader_restart(objects->reader);
 			return true;
 		}
@@ -464,7 +478,7 @@ next_of_block(ArchiveObjects *objects, Oid *oid)
 }
 
 /* ----------
- * Both
+ * Both formats
  * ----------
  */
 static ArchiveObjects *
@@ -501,7 +515,7 @@ archive_objects_open(const Archive *archive, const TocEntry *entry,
 	return NULL;
 }
 
-/* Make the object at this position the next one, right after the opening. */
+/* Go to the object at this position, right after opening. */
 static void
 seek_objects(ArchiveObjects *objects, uint64 position)
 {
@@ -510,7 +524,7 @@ seek_objects(ArchiveObjects *objects, uint64 position)
 	if (objects->blocks)
 		custom_block_seek(objects->blocks, position);
 	else
-		/* a list is short, and may be compressed: read it up to there */
+		/* a list is short, and may be compressed, so read it up to there */
 		while (objects->list_taken < position && next_line(objects, buffer))
 			;
 }
@@ -594,7 +608,7 @@ compare_oids(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Are they the same ones, in any order? */
+/* Are these the same OIDs, in any order? */
 static bool
 same_oids(const Oid *oids, Oid *others, int n)
 {

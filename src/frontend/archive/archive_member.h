@@ -1,16 +1,16 @@
 /*
  * archive_member.h
- *		The data of an entry of an archive's table of contents, as they were
- *		before compression.
+ *		Reads the data of an entry of an archive's table of contents, and
+ *		decompresses them.
  *
  *		member = archive_member_open(archive, entry, &problem);
  *		while ((n = archive_member_read(member, buf, size)) > 0)
  *			... n bytes at buf ...
  *		if (n < 0) ... archive_member_error(member) ...
  *
- * An archive may be damaged, or made to deceive: data are whole, or there is
- * an error; memory is bounded, even if they claim to be large.  Any process
- * may open any member.
+ * An archive may be damaged or forged.  Either all data of an entry are read,
+ * or there is an error.  Memory is limited, even if the archive claims that
+ * the data are large.  Any process may open any member.
  */
 #ifndef ARCHIVE_MEMBER_H
 #define ARCHIVE_MEMBER_H
@@ -20,8 +20,8 @@
 typedef struct ArchiveMember ArchiveMember;
 
 /*
- * Of an entry with data that are not large objects, for which see below.
- * NULL, and *problem, an owned sentence, if there are none.
+ * Open an entry with data.  For large objects, see below.  Returns NULL and
+ * sets *problem to an owned message if there are no data.
  */
 extern ArchiveMember *archive_member_open(const Archive *archive,
 										  const TocEntry *entry,
@@ -35,66 +35,72 @@ extern ssize_t archive_member_read(ArchiveMember *member, void *buf,
 								   size_t size);
 
 /*
- * Read "size" bytes, or all, into memory, from where they are the next that
- * archive_member_read() has.  True if that is all there is to read, an error
- * at its end included.
+ * Read the next "size" bytes into memory, or all if there are fewer.
+ * archive_member_read() returns them later.  Returns true if nothing is left
+ * to read after them, also because of an error.
  */
 extern bool archive_member_read_ahead(ArchiveMember *member, size_t size);
 
 /*
- * Write all rows that it has to the sink, without the mark that ends them,
- * and do not finish that; but stop when *stop is not NULL any more.  What is
- * wrong with them, or NULL; owned.
+ * Write all rows to the sink, without the mark that ends them.  Does not
+ * finish the sink.  Stops early when *stop is not NULL.  Returns an error in
+ * the archive as a message, owned, or NULL.
  */
 extern char *archive_member_send_rows(ArchiveMember *member, Sink *sink,
 									  char *const *stop);
 
-/* What is wrong, as a sentence; owned. */
+/* Returns the error message; owned. */
 extern char *archive_member_error(const ArchiveMember *member);
 
-/* How much has been read as it is stored. */
+/* Returns how many stored bytes were read. */
 extern uint64 archive_member_stored_bytes(const ArchiveMember *member);
 
-/* Close and free it, wherever it is. */
+/* Close the member, at any position, and free it. */
 extern void archive_member_close(ArchiveMember *member);
 
 /* ----------
  * The large objects of an entry, one after the other.
  *
- * objects = archive_objects_open(archive, entry, &problem);
- * while (archive_objects_next(objects, &oid))
- * while ((n = archive_objects_read(objects, buf, size)) > 0)
- * ... n bytes of object oid at buf ...
- * if (archive_objects_error(objects)) ...
+ *	objects = archive_objects_open(archive, entry, &problem);
+ *	while (archive_objects_next(objects, &oid))
+ *		while ((n = archive_objects_read(objects, buf, size)) > 0)
+ *			... n bytes of object oid at buf ...
+ *	if (archive_objects_error(objects)) ...
  *
- * An entry BLOBS has some or all of them: in a directory as a list and a file
- * for each, in a custom archive as one block.  What is not read is passed
- * over without being decompressed.
+ * A BLOBS entry has some or all large objects: in a directory, as a list and
+ * a file for each object; in a custom archive, as one block.  Objects that
+ * are not read are skipped without being decompressed.
  * ----------
  */
 
 typedef struct ArchiveObjects ArchiveObjects;
 
-/* NULL, and *problem, an owned sentence, if they are not there. */
+/*
+ * Returns NULL and sets *problem to an owned message if the objects or their
+ * list cannot be read.
+ */
 extern ArchiveObjects *archive_objects_open(const Archive *archive,
 											const TocEntry *entry,
 											char **problem);
 
-/* The next one; false after the last, or with an error. */
+/*
+ * Go to the next object.  Returns false after the last one or after an error.
+ */
 extern bool archive_objects_next(ArchiveObjects *objects, Oid *oid);
 
 /*
- * Where the one that was returned last is, for another process that is to
- * begin with it.
+ * Returns the position of the current object, from which another process can
+ * begin.
  */
 extern uint64 archive_objects_position(const ArchiveObjects *objects);
 
 /*
  * Open the entry at such a position, to read the objects with these OIDs,
- * which follow each other in it.  To pass over all objects before them, once
- * for each of many processes that share an entry, would take too long.  The
- * OIDs are borrowed: they name files that commands return, so that only the
- * leader reads the list.
+ * which follow each other in the entry.  Many processes share an entry, and
+ * it would take too long if each of them skipped all objects before its own.
+ *
+ * If commands return the files, the names of the files result from the OIDs,
+ * so that only the leader reads the list.  The OIDs are borrowed.
  */
 extern ArchiveObjects *archive_objects_open_some(const Archive *archive,
 												 const TocEntry *entry,
@@ -103,35 +109,36 @@ extern ArchiveObjects *archive_objects_open_some(const Archive *archive,
 												 char **problem);
 
 /*
- * Some bytes of that one into buf: how many, 0 when all have been read and
- * were whole, -1 for an error.
+ * Read some bytes of the current object into buf.  Returns their number, 0 if
+ * all data were read and are complete, or -1 after an error.
  */
 extern ssize_t archive_objects_read(ArchiveObjects *objects, void *buf,
 									size_t size);
 
-/* What is wrong, as a sentence, owned; NULL if nothing has been yet. */
+/* Returns the error message, owned, or NULL if there was no error. */
 extern char *archive_objects_error(const ArchiveObjects *objects);
 
 /*
- * Has a command not returned the object that is being read?  Then read it
- * again from its beginning.
+ * Did a command fail to return the current object?  If so,
+ * archive_objects_reopen() lets the next read begin at its beginning again.
  */
 extern bool archive_objects_is_unread(const ArchiveObjects *objects);
 extern void archive_objects_reopen(ArchiveObjects *objects);
 
 /*
- * Commands have returned these OIDs as the list of an entry, for which there
- * is no checksum: what is wrong with them, or NULL; owned.  No list is empty,
- * as pg_dump makes an entry only for objects.  Which objects there are is
- * compared with toc.dat, unless that does not contain them.  by_id is the
- * result of toc_entries_by_id().
+ * Commands have returned these OIDs as the list of an entry, which has no
+ * checksum.  Returns the error, owned, or NULL.
+ *
+ * An empty list is an error, because pg_dump creates such an entry only if
+ * there are objects.  The OIDs must be those in toc.dat, if toc.dat contains
+ * them.  by_id is the result of toc_entries_by_id().
  */
 extern char *archive_objects_check_list(const Archive *archive,
 										const TocEntry **by_id,
 										const TocEntry *entry,
 										const Oid *oids, int n);
 
-/* Close and free it, wherever it is. */
+/* Close the entry, at any position, and free the reader. */
 extern void archive_objects_close(ArchiveObjects *objects);
 
 #endif							/* ARCHIVE_MEMBER_H */

@@ -1,6 +1,6 @@
 /*
  * archive_name.c
- *		Makes, recognises and looks up the names of an archive's files.
+ *		Builds, recognizes and looks up the names of an archive's files.
  */
 #include "base/fe_compat.h"
 
@@ -16,7 +16,7 @@
 #define DIGITS "0123456789"
 
 /* ----------
- * Made
+ * Building names
  * ----------
  */
 char *
@@ -54,7 +54,7 @@ archive_name_list_line(Oid oid)
 }
 
 /* ----------
- * Recognised
+ * Recognizing names
  * ----------
  */
 char *
@@ -69,7 +69,7 @@ archive_name_of_list_line(char *line)
 	return name + 1;
 }
 
-/* After the prefix: a number, ".dat", and a method's suffix. */
+/* Is this a number, ".dat", and the suffix of a compression method? */
 static bool
 is_data_name(const char *name)
 {
@@ -78,14 +78,14 @@ is_data_name(const char *name)
 
 	if (digits == 0 || suffix == NULL)
 		return false;
-	/* the suffix of no compression is empty */
+	/* COMPRESS_NONE has an empty suffix */
 	for (int i = COMPRESS_NONE; i < N_COMPRESS_METHODS; i++)
 		if (strcmp(suffix, compress_method_suffix((CompressMethod) i)) == 0)
 			return true;
 	return false;
 }
 
-/* blobs.toc, blobs_N.toc */
+/* Is this blobs.toc or blobs_N.toc? */
 static bool
 is_list_name(const char *name)
 {
@@ -134,11 +134,13 @@ archive_name_method(const char *name)
 }
 
 /* ----------
- * Looked up in a directory, as pg_restore does
+ * Looking up names in a directory, as pg_restore does
  * ----------
  */
 
-/* A plain name: not of a directory, not of a hidden file, not elsewhere. */
+/*
+ * Is this a plain name, without a directory, and not that of a hidden file?
+ */
 static bool
 archive_name_is_plain(const char *name)
 {
@@ -146,8 +148,9 @@ archive_name_is_plain(const char *name)
 }
 
 /*
- * A form of a name, from 0 on, with the method that it stands for; owned.
- * NULL after the last.  A name that has a suffix has no other form.
+ * Returns the name with suffix number "form", counted from 0, and sets
+ * *method accordingly; owned.  Returns NULL after the last suffix.  If the
+ * name itself has a suffix, only form 0 exists.
  */
 static char *
 form_of_name(const char *name, int form, CompressMethod *method)

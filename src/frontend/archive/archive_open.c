@@ -1,6 +1,7 @@
 /*
  * archive_open.c
- *		Opens an archive: reads its table of contents, and measures its data.
+ *		Opens an archive: reads its table of contents, and determines the size
+ *		of its data.
  */
 #include "base/fe_compat.h"
 
@@ -8,17 +9,17 @@
 #include "archive/archive_open.h"
 #include "archive/toc_file.h"
 
-/* Where tar has its mark (pgtar.h: TAR_OFFSET_MAGIC), and what it is. */
+/* The mark of a tar file and its offset (pgtar.h: TAR_OFFSET_MAGIC). */
 #define TAR_MAGIC_OFFSET 257
 #define TAR_MAGIC "ustar"
 
-/* What pg_dump's and pg_dumpall's scripts begin with. */
+/* The beginning of scripts of pg_dump and pg_dumpall. */
 #define SCRIPT_BEGIN "--\n-- PostgreSQL database "
 
 #define HEAD_BYTES 512
 
 /* ----------
- * What it is
+ * The kind of the archive
  * ----------
  */
 
@@ -29,7 +30,7 @@ begins_with(const char *head, size_t len, size_t offset, const char *text)
 		memcmp(head + offset, text, strlen(text)) == 0;
 }
 
-/* Open what the user has named, which may be reached by a link. */
+/* Open the path that the user has specified, which may be a symbolic link. */
 static int
 open_path(const char *path, ArchiveKind *kind)
 {
@@ -111,11 +112,11 @@ archive_open_damaged(const Archive *archive, const char *problem)
 }
 
 /* ----------
- * A directory
+ * Directory archives
  * ----------
  */
 
-/* As a callback of toc_file.h's. */
+/* A TocReadCallback for a file of a directory. */
 static size_t
 read_toc_input(void *reader, void *buf, size_t len)
 {
@@ -136,9 +137,9 @@ archive_open_toc(Archive *archive, DataReader *reader)
 	archive->toc = toc_read_file(read_toc_input, reader, false, &problem);
 
 	/*
-	 * Of several problems the one that explains the others is reported: bytes
-	 * behind the table of contents, then what the decompressor found, then
-	 * what the reader of the table of contents did.
+	 * If there are several problems, report the one that explains the others:
+	 * bytes behind the table of contents, then an error of the decompressor,
+	 * then an error in the table of contents.
 	 */
 	if (archive->toc && read_toc_input(reader, &byte, 1) == 1)
 		problem = "unexpected data after its end";
@@ -150,7 +151,7 @@ archive_open_toc(Archive *archive, DataReader *reader)
 	return problem;
 }
 
-/* The file may have been compressed by hand, as pg_restore allows. */
+/* A user may have compressed toc.dat, which pg_restore allows, too. */
 static void
 read_directory(Archive *archive)
 {
@@ -171,7 +172,9 @@ read_directory(Archive *archive)
 		archive_open_damaged(archive, problem);
 }
 
-/* That an archive of ours has none is strange, but no reason to refuse it. */
+/*
+ * A missing manifest is only a warning, because a restore works without it.
+ */
 static void
 read_manifest(Archive *archive)
 {
@@ -191,11 +194,11 @@ read_manifest(Archive *archive)
 }
 
 /* ----------
- * A file in the custom format
+ * Custom archives
  * ----------
  */
 
-/* As a callback of toc_file.h's. */
+/* A TocReadCallback for a custom archive. */
 static size_t
 read_custom_input(void *arg, void *buf, size_t len)
 {
@@ -211,7 +214,10 @@ compare_ids(const void *a, const void *b)
 	return left->dump_id < right->dump_id ? -1 : left->dump_id > right->dump_id;
 }
 
-/* All that have data, by their dump IDs; an ID can be there once only. */
+/*
+ * Returns all entries with data, sorted by dump ID.  Exits with a message if
+ * two of them have the same ID.
+ */
 static TocEntry **
 entries_with_data(const Archive *archive, int *n)
 {
@@ -229,7 +235,10 @@ entries_with_data(const Archive *archive, int *n)
 	return result;
 }
 
-/* The blocks one by one, from the first after the table of contents. */
+/*
+ * Search the file for the data of all entries, block by block, from the end
+ * of the table of contents on.
+ */
 static void
 find_data(Archive *archive, CustomBlocks *blocks)
 {
@@ -270,7 +279,10 @@ compare_offsets(const void *a, const void *b)
 		left->data_offset > right->data_offset;
 }
 
-/* An entry's data end where others begin, or at the end of the file. */
+/*
+ * The data of an entry end where the data of another one begin, or at the end
+ * of the file.
+ */
 static void
 measure_custom(Archive *archive)
 {
@@ -285,8 +297,8 @@ measure_custom(Archive *archive)
 	qsort(entries, n, sizeof(TocEntry *), compare_offsets);
 
 	/*
-	 * From the last to the first, each entry ends where the one behind it
-	 * begins.  Two that begin at the same byte are damage, too.
+	 * From the last entry to the first, each ends where the next one begins.
+	 * It is an error if two of them begin at the same offset.
 	 */
 	for (int i = n - 1; i >= 0; i--)
 	{
@@ -300,7 +312,7 @@ measure_custom(Archive *archive)
 	}
 }
 
-/* Were there entries whose data have no known place? */
+/* Is there an entry whose data have an unknown offset? */
 static bool
 has_hidden_data(const Toc *toc)
 {
@@ -332,7 +344,7 @@ read_custom(Archive *archive)
 }
 
 /* ----------
- * Both
+ * All archives
  * ----------
  */
 Archive *
@@ -349,7 +361,7 @@ archive_open(const char *path)
 	else
 		read_custom(archive);
 	toc = archive->toc;
-	/* the data are in this encoding, which the target may not have */
+	/* the encoding of the data, which the target may not have */
 	archive->encoding = toc_encoding(toc);
 	archive->stored_bytes = pg_malloc0((toc->n_entries + 1) * sizeof(uint64));
 	if (archive->kind == ARCHIVE_CUSTOM)
@@ -361,7 +373,7 @@ archive_open(const char *path)
 		if (toc->entries[i].had_dumper && toc->entries[i].filename)
 			archive->stored_bytes[i] =
 				archive_lookup_bytes(archive->fd, toc->entries[i].filename);
-	/* only our archives have one; a file of that name may be anything */
+	/* in other archives, a file with this name may have other contents */
 	if (toc_has_mark(toc))
 		read_manifest(archive);
 	return archive;

@@ -1,7 +1,7 @@
 /*
  * archive_open.h
- *		An archive to be read: a directory, or a file in the custom format, of
- *		pg_dump's or ours.
+ *		An archive that is read: a directory, or a file in the custom format,
+ *		of pg_dump or pg_pardump.
  */
 #ifndef ARCHIVE_OPEN_H
 #define ARCHIVE_OPEN_H
@@ -15,7 +15,7 @@ typedef struct ArchiveCommands
 {
 	ReadCommand command;
 	int			retries;
-	char	   *directory;		/* private: toc.dat, until
+	char	   *directory;		/* private directory with toc.dat, until
 								 * archive_piped_forget_toc() */
 	char	   *identity;		/* a hash of toc.dat and the manifest; see
 								 * restore_journal_archive() */
@@ -31,42 +31,50 @@ typedef enum ArchiveKind
 } ArchiveKind;
 
 /*
- * All members are read only, and stay as they are: workers that are forked
- * later inherit them.  The position of fd is never moved.
+ * Workers that are forked later inherit this, so the members must not change
+ * when the archive is open.  The position of fd is never moved.
  */
 typedef struct Archive
 {
 	char	   *path;
-	ArchiveKind kind;			/* one of the first two */
-	int			fd;				/* of the directory, or of the file */
-	ArchiveCommands *commands;	/* that its files come from; NULL = path */
+	ArchiveKind kind;			/* ARCHIVE_DIRECTORY or ARCHIVE_CUSTOM */
+	int			fd;				/* the open directory or file; -1 if commands
+								 * return the files */
+	ArchiveCommands *commands;	/* commands that return its files; NULL = the
+								 * files are at path */
 	Toc		   *toc;
-	char	   *encoding;		/* of the data */
-	Manifest   *manifest;		/* NULL if there is none */
-	uint64	   *stored_bytes;	/* of toc's entries: about the size of their
-								 * data, as they are stored; 0 = none, or not
-								 * known */
+	char	   *encoding;		/* encoding of the data */
+	Manifest   *manifest;		/* NULL = no manifest */
+	uint64	   *stored_bytes;	/* by entry of toc: approximate size of the
+								 * stored data; 0 = no data, or unknown */
 } Archive;
 
-/* What is there?  Exits with a message if it cannot be opened. */
+/*
+ * Returns the kind of the archive at this path.  Exits with a message if it
+ * cannot be opened.
+ */
 extern ArchiveKind archive_open_kind(const char *path);
 
 /*
- * Open it and read its table of contents, and its manifest, if it is of ours.
- * Of the custom format all data are found: if it was written to a pipe, all
- * of the file is looked through once.  Large objects of a directory do not
- * count in stored_bytes.  Exits with a message for what is not a whole table
- * of contents, or a kind that is not read here, or a damaged manifest.
+ * Open the archive, and read its table of contents, and the manifest if
+ * pg_pardump wrote the archive.
+ *
+ * In the custom format, this finds the data of all entries: if the archive
+ * was written to a pipe, the whole file is searched once.  In a directory,
+ * large objects are not counted in stored_bytes.
+ *
+ * Exits with a message if the table of contents is not complete, the archive
+ * is of another kind, or the manifest is damaged.
  */
 extern Archive *archive_open(const char *path);
 
 /*
- * Read the table of contents of a directory, and free the reader.  Returns
- * what is wrong with it, or NULL.
+ * Read the table of contents of a directory archive, and free the reader.
+ * Returns the error message, or NULL.
  */
 extern const char *archive_open_toc(Archive *archive, DataReader *reader);
 
-/* Exit with this error, which the archive has. */
+/* Exit with a message: the archive has this problem. */
 pg_noreturn extern void archive_open_damaged(const Archive *archive,
 											 const char *problem);
 

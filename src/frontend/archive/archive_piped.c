@@ -1,10 +1,11 @@
 /*
  * archive_piped.c
- *		Opens an archive whose files commands return, and copies its files by
- *		commands.
+ *		Opens an archive whose files are returned by commands, and copies its
+ *		files with commands.
  *
- * toc.dat and the manifest are read together: the checksum of toc.dat in the
- * manifest shows that they belong to each other.
+ * An attempt reads both toc.dat and the manifest, which contains the checksum
+ * of toc.dat.  So both are from the same archive, even if another dump
+ * replaces the archive meanwhile.
  */
 #include "base/fe_compat.h"
 
@@ -16,7 +17,7 @@
 #include "base/interrupt.h"
 #include "stream/regular_file.h"
 
-/* An exit callback. */
+/* Remove the private directory.  This is an exit callback. */
 static void
 archive_piped_remove_directory(void *arg)
 {
@@ -26,7 +27,7 @@ archive_piped_remove_directory(void *arg)
 		pg_log_warning("could not remove directory \"%s\"", commands->directory);
 }
 
-/* Another attempt replaces the file. */
+/* Store toc.dat in the private directory.  A later attempt replaces it. */
 static void
 store_toc(const Archive *archive, const char *text, size_t len)
 {
@@ -38,7 +39,7 @@ store_toc(const Archive *archive, const char *text, size_t len)
 				 archive->commands->directory, TOC_NAME);
 }
 
-/* Is it the table of contents that the manifest is about? */
+/* Does the table of contents have the checksum in the manifest? */
 static bool
 is_of_manifest(const Manifest *manifest, const char *text, size_t len)
 {
@@ -53,7 +54,7 @@ is_of_manifest(const Manifest *manifest, const char *text, size_t len)
 		memcmp(got, file->checksum, file->checksum_len) == 0;
 }
 
-/* One attempt.  Returns what is wrong, or NULL; owned. */
+/* Read toc.dat and the manifest once.  Returns the error, owned, or NULL. */
 static char *
 read_piped(Archive *archive)
 {
@@ -64,7 +65,7 @@ read_piped(Archive *archive)
 	const char *problem;
 	char	   *text;
 
-	/* files of an earlier attempt's manifest are not expected any more */
+	/* do not compare toc.dat with the manifest of an earlier attempt */
 	archive->manifest = NULL;
 	text = archive_read_all(archive, TOC_NAME, &len, &owned_problem);
 	if (text == NULL)
@@ -102,7 +103,7 @@ archive_piped_new(const Options *options, const char *pattern)
 	commands->command.pattern = archive->path;
 	commands->command.stall_timeout = options->stall_timeout;
 	commands->retries = (int) options->retries;
-	/* before workers get pipes for their standard error */
+	/* keep the leader's standard error: workers get pipes instead */
 	commands->command.err_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (commands->command.err_fd < 0)
 		pg_fatal("could not duplicate standard error: %m");
@@ -154,7 +155,7 @@ archive_piped_identity(const Options *options, const char *pattern)
 	archive = archive_piped_open(&of_archive);
 	identity = archive->commands->identity;
 	archive_piped_forget_toc(archive);
-	/* there may be many databases, each with an archive */
+	/* close it, because there may be many databases, each with an archive */
 	close(archive->commands->command.err_fd);
 	toc_free(archive->toc);
 	if (archive->manifest)
@@ -168,8 +169,8 @@ archive_piped_identity(const Options *options, const char *pattern)
  */
 
 /*
- * One attempt.  What the command prints is for the user.  Returns what is
- * wrong, or NULL; owned.
+ * Run the command once.  Its output is written to standard error, for the
+ * user.  Returns the error, owned, or NULL.
  */
 static char *
 copy_piped(const Archive *archive, const char *old_name, const char *name)

@@ -1,7 +1,7 @@
 /*
  * archive_piped.h
- *		Opens an archive in the directory format whose files commands return
- *		(--pipe), and copies its files by commands (--pipe-copy).
+ *		Opens an archive in directory format whose files are returned by
+ *		commands (--pipe), and copies its files with commands (--pipe-copy).
  */
 #ifndef ARCHIVE_PIPED_H
 #define ARCHIVE_PIPED_H
@@ -9,33 +9,36 @@
 #include "archive/archive_open.h"
 
 /*
- * An archive whose files commands with this pattern return.  Nothing of it is
- * read.
+ * Returns an archive whose files are returned by commands with this pattern.
+ * Does not run a command.
  */
 extern Archive *archive_piped_new(const Options *options, const char *pattern);
 
 /*
- * Run the command of --pipe, which is the path of the result, for toc.dat,
- * and for the manifest if toc.dat is one of ours.  toc.dat is then in a
- * private directory, for pg_restore; an exit callback removes it, until
- * archive_piped_forget_toc() does.  Nothing may have registered an exit
- * callback in between.  Exits with a message if one of the two cannot be had.
+ * Run the command of --pipe for toc.dat, and for the manifest if pg_pardump
+ * wrote the archive.  The path of the result is the command's pattern.
+ *
+ * pg_restore can read toc.dat from a private directory afterwards.
+ * archive_piped_forget_toc() removes that directory, and until then an exit
+ * callback does.  This callback must be the last one when
+ * archive_piped_forget_toc() is called.  Exits with a message if one of the
+ * two files cannot be read.
  */
 extern Archive *archive_piped_open(const Options *options);
 extern void archive_piped_forget_toc(Archive *archive);
 
 /*
- * Read toc.dat and the manifest through commands with this pattern, in the
- * same way.  Returns a text that is the same for the same archive; owned.
+ * Read toc.dat and the manifest with commands of this pattern, in the same
+ * way.  Returns a text that identifies the archive; owned.
  */
 extern char *archive_piped_identity(const Options *options,
 									const char *pattern);
 
 /*
- * Have a command copy a file, which becomes a file of this name in another
- * archive; the pattern of the archive's commands has %o.  The file does not
- * pass through this process, so nothing is known of its bytes.  A command
- * that fails is run again; exits with a message if --retries allows no more
+ * Let a command copy a file into another archive, where it gets this name.
+ * The pattern of the archive's commands contains %o.  The file does not pass
+ * through this process, so its contents are not checked.  A command that
+ * fails is run again; exits with a message if --retries allows no more
  * attempts.
  */
 extern void archive_piped_copy(const Archive *archive, const char *old_name,

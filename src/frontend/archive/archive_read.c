@@ -2,13 +2,14 @@
  * archive_read.c
  *		Opens the files of an archive, in a directory or through commands.
  *
- * Through a command, it cannot be tried which files there are: a file that is
- * missing, and a store that does not answer, look alike.  So names come from
- * the table of contents, the manifest and the lists of large objects.
+ * A command cannot show which files exist: it fails in the same way for a
+ * missing file and for a store that does not answer.  So the names of files
+ * come from the table of contents, the manifest and the lists of large
+ * objects.
  *
- * A command that fails may succeed another time, also if it returned wrong
- * bytes: the caller gives up what it has made of the file, and reads the
- * file from its beginning.
+ * A command that fails, or returns wrong bytes, may succeed when it is run
+ * again.  The caller then discards what it has made of the file, and reads
+ * the file from its beginning.
  */
 #include "base/fe_compat.h"
 
@@ -18,7 +19,7 @@
 #include "base/checksum.h"
 #include "base/interrupt.h"
 
-/* How long a signal may wait, while this process does. */
+/* How often to check for signals while this process waits. */
 #define LOOK_AGAIN_MS 100
 
 CommandReader *
@@ -38,7 +39,10 @@ archive_read_start(const Archive *archive, const char *path,
 							  want ? &expected : NULL);
 }
 
-/* The reader of a file through a command; NULL, and *problem, for none. */
+/*
+ * Returns the reader of a file through a command.  Returns NULL and sets
+ * *problem if the manifest does not list the file.
+ */
 static DataReader *
 archive_read_command(const Archive *archive, const char *name,
 					 CompressMethod method, const char **problem)
@@ -48,7 +52,7 @@ archive_read_command(const Archive *archive, const char *name,
 	char	   *full;
 	CommandReader *command;
 
-	/* else it would be read without a checksum */
+	/* without an entry, the file would be read without a checksum */
 	if (archive->manifest && want == NULL)
 	{
 		*problem = ARCHIVE_READ_UNLISTED;
@@ -94,7 +98,7 @@ archive_read_all(const Archive *archive, const char *name, size_t *len,
 	while ((got = command_reader_read(reader, buf, sizeof(buf))) > 0)
 	{
 		appendBinaryPQExpBuffer(&text, buf, got);
-		/* exits if memory is out */
+		/* exits if there is not enough memory */
 		(void) buffer_text(&text);
 	}
 	*problem = got < 0 ? pg_strdup(command_reader_error(reader)) : NULL;

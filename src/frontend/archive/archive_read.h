@@ -28,8 +28,8 @@ extern DataReader *archive_read_open(const Archive *archive, const char *name,
 									 const char **problem);
 
 /*
- * Start the command for the file of this name.  What it returns is compared
- * with the manifest's entry, unless that is NULL.
+ * Start the command for the file with this name.  Its output is compared with
+ * the manifest's entry, unless that is NULL.
  */
 extern CommandReader *archive_read_start(const Archive *archive,
 										 const char *path,

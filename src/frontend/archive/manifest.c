@@ -1,7 +1,6 @@
 /*
  * manifest.c
- *		Writes a manifest, and reads one, which may be damaged, or made to
- *		deceive.
+ *		Writes manifests, and reads manifests that may be damaged or forged.
  */
 #include "base/fe_compat.h"
 
@@ -17,17 +16,17 @@
 
 #define CHECKSUM_LINE "\"Manifest-Checksum\": \""
 
-/* Limits that no archive comes near, so that sums cannot overflow. */
+/* No archive reaches these limits.  With them, sums cannot overflow. */
 #define MAX_BLOCKS (UINT64CONST(1) << 32)
 #define MAX_WORKERS 1000000
 #define MAX_HASH_BYTES 64
 
-/* By ManifestFileKind, and by pg_checksum_type. */
+/* Indexed by ManifestFileKind and by pg_checksum_type. */
 static const char *const kinds[] = {"table of contents", "rows", "large object", "large object list", NULL};
 static const char *const checksums[] = {"NONE", "CRC32C", "SHA224", "SHA256", "SHA384", "SHA512", NULL};
 
 /* ----------
- * A file's members
+ * The members of a file
  * ----------
  */
 static bool
@@ -67,7 +66,7 @@ static const JsonField file_fields[] = {
 	{FILE_MEMBER("Relation-Blocks", JSON_UINT32, relation_blocks),.is_written = has_oid},
 	{FILE_MEMBER("Filenode", JSON_UINT32, filenode),.is_written = has_filenode},
 	{FILE_MEMBER("Tablespace", JSON_UINT32, tablespace),.is_written = has_filenode},
-	/* servers get these as they are */
+	/* these are sent to servers, so only digits are accepted */
 	{FILE_MEMBER("Fingerprint", JSON_DIGITS, fingerprint), JSON_SKIP_NULL,.max = MAX_HASH_BYTES},
 	{FILE_MEMBER("First-Fingerprint", JSON_DIGITS, first_fingerprint), JSON_SKIP_NULL,.max = MAX_HASH_BYTES},
 	{FILE_MEMBER("Definition", JSON_DIGITS, definition), JSON_SKIP_NULL,.max = MAX_HASH_BYTES},
@@ -83,7 +82,7 @@ static const JsonField file_fields[] = {
 };
 
 /* ----------
- * A snapshot's
+ * The members of a snapshot
  * ----------
  */
 const JsonField manifest_snapshot_fields[] = {
@@ -123,12 +122,12 @@ manifest_snapshot_problem(const Manifest *manifest)
 }
 
 /* ----------
- * The manifest's
+ * The members of the manifest
  * ----------
  */
 #define MEMBER(name, kind, member) name, kind, offsetof(Manifest, member)
 
-/* The members in the file, in its order, but for the checksum of itself. */
+/* The members in the order of the file, except its own checksum. */
 static const JsonField manifest_fields[] = {
 	{"PgPardump-Manifest-Version", JSON_VERSION, 0, JSON_REQUIRED,.max = MANIFEST_VERSION},
 	{MEMBER("Tool-Version", JSON_NAME, tool)},
@@ -170,7 +169,7 @@ manifest_checksum_type(const Options *options)
 {
 	pg_checksum_type type = CHECKSUM_TYPE_CRC32C;
 
-	/* it was checked when the options were read */
+	/* the option parser has checked the name */
 	if (options->manifest_checksums)
 		(void) pg_checksum_parse_type(unconstify(char *, options->manifest_checksums),
 									  &type);
@@ -213,8 +212,8 @@ manifest_write(const Manifest *manifest, Sink *sink)
 	sink_write_buffer(tap, &writer.buf);
 
 	/*
-	 * The last line is written past the tap, since the checksum in it is of
-	 * all bytes before it.
+	 * The last line does not go through the tap, because its checksum is that
+	 * of all bytes before it.
 	 */
 	appendPQExpBuffer(&writer.buf, CHECKSUM_LINE "%s\"}\n",
 					  checksum_end_hex(&checksum));
@@ -229,7 +228,7 @@ manifest_write(const Manifest *manifest, Sink *sink)
  * ----------
  */
 
-/* The last line must be the SHA256 of all before it. */
+/* Does the last line contain the SHA256 of all bytes before it? */
 static bool
 own_checksum_right(const char *text, size_t len)
 {
@@ -250,7 +249,10 @@ own_checksum_right(const char *text, size_t len)
 	return right;
 }
 
-/* A plain file name: never leaves the directory, nor a terminal's line. */
+/*
+ * Is this a plain file name, which cannot lead to another directory or break
+ * a line of the terminal?
+ */
 static bool
 is_plain_name(const char *path)
 {
@@ -264,7 +266,10 @@ is_plain_name(const char *path)
 	return true;
 }
 
-/* Every file has a plain name, and the checksum that the head promises. */
+/*
+ * Check that every file has a plain name, and a checksum of the kind that the
+ * head of the manifest names.
+ */
 static void
 check_files(JsonReader *reader, const Manifest *manifest)
 {
@@ -330,8 +335,8 @@ manifest_read(const char *text, size_t len, const char **problem)
 	JsonReader	reader;
 
 	/*
-	 * Before anything is parsed: after this, errors are those of another
-	 * version or of someone who has made the manifest by hand.
+	 * Check this before parsing.  Errors that are found later are those of
+	 * another version, or of someone who has edited the manifest.
 	 */
 	if (!own_checksum_right(text, len))
 	{
@@ -352,7 +357,7 @@ manifest_read(const char *text, size_t len, const char **problem)
 }
 
 /* ----------
- * Finds an archive's manifest and reads it.
+ * Reading the manifest of an archive in a directory.
  * ----------
  */
 
@@ -379,13 +384,13 @@ manifest_load(const char *directory, bool *exists, const char **problem)
 }
 
 /* ----------
- * The name of a table, for people
+ * The name of a table, for messages
  * ----------
  */
 
 /*
- * Quoted where SQL needs it but for key words: fmtId() would have to know the
- * encoding, and takes no bytes that are wrong in it.
+ * Quote the name if SQL requires it, except for key words.  fmtId() cannot be
+ * used, because it must know the encoding, and rejects invalid bytes.
  */
 static void
 append_identifier(PQExpBuffer buf, const char *name)
