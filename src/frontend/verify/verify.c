@@ -1,11 +1,13 @@
 /*
  * verify.c
- *		Verifies an archive against its manifest and its table of contents.
+ *		The main path of --verify: compares the files of an archive with its
+ *		manifest and its table of contents.
  *
- * The leader reads both and compares the names in them with the files of the
- * directory: a missing or an unknown file is a finding.  Workers then read
- * the files, the largest first, and check size, checksum, compression and
- * rows.  Their counts are in shared memory.
+ * The leader reads both, and compares the names in them with the files that
+ * exist (verify_list.c).  Then workers read the files, the largest first, and
+ * check size, checksum, compression and number of rows.  They count in shared
+ * memory.  A directory and the output of commands (--pipe) are verified in
+ * the same way, but a command is run again after an error.
  */
 #include "base/fe_compat.h"
 
@@ -25,60 +27,63 @@
 #include "verify/verify.h"
 #include "verify/verify_list.h"
 
-/* The two that describe the others. */
+/* The two files that describe the others, for findings about them. */
 static const VerifyFile manifest_file = {.name = MANIFEST_NAME};
 static const VerifyFile toc_file = {.name = TOC_NAME};
 
 /* ----------
- * A verification that is going on.
+ * The state of a verification.
  * ----------
  */
 
 typedef struct VerifyRun
 {
-	const char *directory;		/* or the command of --pipe */
-	Archive    *archive;		/* that command returns its files; or NULL */
-	Manifest   *manifest;		/* NULL without, or if it is damaged */
-	VerifyCounts found;			/* by the leader */
+	const char *directory;		/* or the pattern of --pipe */
+	Archive    *archive;		/* with --pipe, the archive whose files
+								 * commands return; otherwise NULL */
+	Manifest   *manifest;		/* NULL if it does not exist or is damaged */
+	VerifyCounts found;			/* counts of the leader, and later those of
+								 * all workers */
 	FileList   *list;
-	VerifyFile **jobs;			/* files to be read, largest first */
+	VerifyFile **jobs;			/* files to read, largest first */
 	int			n_jobs;
-	VerifyCounts *counts;		/* by worker, shared */
-	int			worker;			/* in a worker: its number */
+	VerifyCounts *counts;		/* by worker, in shared memory */
+	int			worker;			/* number of this worker */
 	int			n_workers;
-	double		start;			/* of reading, as of run_clock_seconds() */
-	uint64		expected_bytes; /* of all files to be read */
-	PQExpBufferData findings;	/* of workers, the first of each */
+	double		start;			/* run_clock_seconds() when reading began */
+	uint64		expected_bytes; /* size of all files to read */
+	PQExpBufferData findings;	/* texts of the workers' findings */
 } VerifyRun;
 
 /* ----------
- * Reads a file of an archive and tells what is wrong with it.
+ * Reading a file of an archive, and comparing its contents.
  * ----------
  */
 
 #define READ_BYTES (128 * 1024)
 
-/* Of ARCHIVE_END_OF_ROWS. */
+/* The length and the lines of ARCHIVE_END_OF_ROWS. */
 #define END_MARK_BYTES ((int) sizeof(ARCHIVE_END_OF_ROWS) - 1)
 #define END_MARK_LINES 3
 
-/* The text of a file, as it comes. */
+/* The text of a file up to the current position. */
 typedef struct TextState
 {
 	uint64		bytes;
 	uint64		lines;
-	char		tail[END_MARK_BYTES + 1];	/* the last ones, aligned right */
+	char		tail[END_MARK_BYTES + 1];	/* last bytes, right-aligned */
 } TextState;
 
-/* A file being read. */
+/* A file that is being read. */
 typedef struct FileCheck
 {
 	const VerifyFile *file;
 	pg_checksum_context checksum;
-	Decompressor *decompressor; /* NULL for none */
-	const char *undecodable;	/* why, or NULL; then only the checksum is
-								 * continued */
-	PQExpBufferData problems;	/* all of the file's, as one finding */
+	Decompressor *decompressor; /* NULL = not compressed */
+	const char *undecodable;	/* error of the decompressor, or NULL; after
+								 * it, only the checksum is continued */
+	PQExpBufferData problems;	/* all problems of the file, which are one
+								 * finding */
 	char	   *out;
 	TextState	text;
 	uint64		stored_bytes;
@@ -87,7 +92,10 @@ typedef struct FileCheck
 	VerifyCounts *counts;
 } FileCheck;
 
-/* Damage shows in several ways, which together are one finding. */
+/*
+ * Add a problem of the file.  Damage often causes several problems, which are
+ * reported as one finding.
+ */
 static void add_problem(FileCheck *check, const char *format,...)
 			pg_attribute_printf(2, 3);
 
@@ -105,9 +113,8 @@ add_problem(FileCheck *check, const char *format,...)
 }
 
 /*
- * Count lines, and keep the end of the text, which must be the mark that ends
- * COPY data.  The end may come in several parts, so the tail is a window that
- * moves on.
+ * Count lines, and keep the last bytes, which must be the mark that ends COPY
+ * data.  The mark may be spread over several calls.
  */
 static void
 take_text(TextState *text, const char *data, size_t len)
@@ -127,9 +134,9 @@ take_text(TextState *text, const char *data, size_t len)
 }
 
 /*
- * A damaged or forged file may decompress without an end.  It is wrong as
- * soon as it has more bytes than the manifest says, so no more is
- * decompressed.
+ * A damaged or forged file may decompress to an unlimited number of bytes.
+ * If it has more bytes than in the manifest, it is wrong, and no more of it
+ * is decompressed.
  */
 static bool
 too_long(const FileCheck *check)
@@ -139,8 +146,9 @@ too_long(const FileCheck *check)
 }
 
 /*
- * Damage in the compressed data does not end the reading: the checksum of the
- * whole file tells whether the bytes or only their contents are wrong.
+ * Continue after damage in the compressed data: the checksum of the whole
+ * file shows whether the stored bytes were changed, or were wrong when they
+ * were written.
  */
 static void
 take_stored(FileCheck *check, const char *data, size_t len)
@@ -211,7 +219,7 @@ check_checksum(FileCheck *check)
 }
 
 /*
- * Everything there is, to the end; false, and a problem, if it cannot be
+ * Read the whole file.  Returns false and adds a problem if it cannot be
  * read.
  */
 static bool
@@ -237,8 +245,8 @@ read_all(FileCheck *check, int fd)
 }
 
 /*
- * The same of a command, which also compares size and checksum: a command
- * that has failed may return the file another time.
+ * Read the whole output of a command.  The command reader also compares size
+ * and checksum.  After an error, the caller may run the command again.
  */
 static bool
 read_command(FileCheck *check, const Archive *archive)
@@ -248,7 +256,7 @@ read_command(FileCheck *check, const Archive *archive)
 	char	   *buf;
 	ssize_t		len;
 
-	/* the names in this text have been used: it is what is verified */
+	/* verify this text, because the names in it were used */
 	if (file->text)
 	{
 		take_stored(check, file->text, file->size);
@@ -270,10 +278,10 @@ read_command(FileCheck *check, const Archive *archive)
 }
 
 /*
- * Before it has a byte to compress, stock pg_dump writes no frame either: the
- * file of an empty large object is empty.  (In gzip it has a header.)  A data
- * file is never, its text ends with a mark, and neither is one of ours, which
- * a manifest lists.
+ * Is this the empty file of an empty large object?  pg_dump writes no frame
+ * before it has a byte to compress; only gzip files have a header.  Other
+ * files are never empty: rows end with a mark, and pg_pardump, which writes a
+ * manifest, always writes a frame.
  */
 static bool
 nothing_written(const FileCheck *check, CompressMethod method)
@@ -283,9 +291,9 @@ nothing_written(const FileCheck *check, CompressMethod method)
 }
 
 /*
- * A file of another size cannot have the right checksum, so only the size is
- * reported then; text is checked if the size is right or the data could be
- * decompressed.
+ * Compare the file with the manifest.  If the size is wrong, the checksum
+ * cannot be right, and only the size is reported.  The text is checked if the
+ * size is right or the data could be decompressed.
  */
 static void
 compare(FileCheck *check, CompressMethod method)
@@ -314,10 +322,11 @@ compare(FileCheck *check, CompressMethod method)
 }
 
 /*
- * Read the whole file, decompress it as its suffix says, and compare it with
- * what is wanted.  All that is wrong with it is one text, owned; NULL if
- * nothing is, or a finding has been logged.  Without a problem the rest is
- * added to the counts.  Memory: a decompressor's.
+ * Read the whole file, decompress it according to its suffix, and compare it
+ * with the manifest.  Returns all problems as one text, owned.  Returns NULL
+ * if there are none, or if the file cannot be opened, which is reported here.
+ * The results are added to the counts.  Memory is limited to that of a
+ * decompressor.
  */
 static char *
 check_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
@@ -351,7 +360,10 @@ check_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 	return problem;
 }
 
-/* The same, and another attempt if a command may return other bytes then. */
+/*
+ * Check a file, and report its problems.  If a command returned it, try again
+ * first, because the command may return other bytes.
+ */
 static void
 verify_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 {
@@ -364,7 +376,7 @@ verify_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 		   archive_read_again(run->archive, &retry,
 							  psprintf("file \"%s\" %s", file->name, problem)))
 	{
-		/* nothing of that attempt counts */
+		/* discard the counts of that attempt */
 		counts->rows = before.rows;
 		counts->raw_bytes = before.raw_bytes;
 		counts->stored_bytes = before.stored_bytes;
@@ -375,13 +387,11 @@ verify_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 }
 
 /* ----------
- * What a verification tells: progress, events, the sum, the report.
+ * The output of a verification: progress, events, the summary, the report.
  * ----------
  */
 
-/*
- * The share that is done is measured in bytes of files, as they are stored.
- */
+/* Show the progress, which is measured in stored bytes. */
 static void
 verify_compose(void *arg, ProgressLine *line, bool at_end)
 {
@@ -408,7 +418,9 @@ verify_compose(void *arg, ProgressLine *line, bool at_end)
 						  units_plural(findings));
 }
 
-/* The same for the process that shows the progress of all databases. */
+/*
+ * Pass the progress to the process that shows the progress of all databases.
+ */
 static void
 verify_update(void *arg, RunFigures *figures)
 {
@@ -436,8 +448,9 @@ note_summary(const VerifyRun *run)
 }
 
 /*
- * What follows from the findings.  A restore needs toc.dat, and the manifest
- * of an archive that has one; all other files it reads by their entries.
+ * Report that the verification failed.  The hint depends on whether
+ * pg_parrestore can restore a part of the archive: it needs toc.dat, and the
+ * manifest if the archive has one.  All other files are read entry by entry.
  */
 static void
 report_failure(const VerifyRun *run, bool is_readable)
@@ -453,18 +466,18 @@ report_failure(const VerifyRun *run, bool is_readable)
 					  ARCHIVE_COPY_HINT);
 }
 
-/* The event of its end, and the line that sums up. */
+/* Write the event at the end, and the line with the result. */
 static void
 verify_report_sum(VerifyRun *run, bool is_readable)
 {
 	const VerifyCounts *found = &run->found;
 	RunFigures *figures = run_figures_own();
 
-	/* the program that runs all databases reports the failure itself */
+	/* with several databases, the parent process reports the failure */
 	if (found->findings > 0 && figures == NULL)
 		report_failure(run, is_readable);
 	note_summary(run);
-	/* one of several runs leaves the report to the parent process */
+	/* with several databases, the parent process reports the result */
 	if (figures)
 	{
 		figures->files = run->n_jobs;
@@ -472,7 +485,7 @@ verify_report_sum(VerifyRun *run, bool is_readable)
 		figures->raw_bytes = found->raw_bytes;
 		figures->stored_bytes = found->stored_bytes;
 		figures->findings = found->findings;
-		/* a short run has not been looked at while it read */
+		/* a short run may have ended before it passed on its progress */
 		verify_update(run, figures);
 	}
 	else if (found->findings == 0)
@@ -498,13 +511,13 @@ verify_write_page(const VerifyRun *run, Report *page)
 		.end_us = clock_wall_us(),
 	};
 
-	/* those of the leader, about the archive as a whole, come first */
+	/* findings of the leader, about the archive as a whole, come first */
 	verify.findings = psprintf("%s%s", run->found.text, run->findings.data);
 	report_end(page, run->manifest, &verify, NULL);
 }
 
 /* ----------
- * Names: what is there, and what should be
+ * Reading the manifest and the table of contents
  * ----------
  */
 
@@ -515,8 +528,8 @@ read_stream(void *arg, void *buf, size_t len)
 }
 
 /*
- * A directory that is not an archive would give a finding for each of its
- * files; one message is better.
+ * Exit with a message if the directory is not an archive.  Otherwise, each of
+ * its files would be a finding.
  */
 static void
 refuse_other_directory(const VerifyRun *run)
@@ -534,7 +547,7 @@ refuse_other_directory(const VerifyRun *run)
 	exit(1);
 }
 
-/* The table of contents, or NULL and a finding. */
+/* Returns the table of contents, or NULL after a finding. */
 static Toc *
 read_toc(VerifyRun *run)
 {
@@ -563,7 +576,10 @@ read_toc(VerifyRun *run)
 	return toc;
 }
 
-/* False if there is none, which is a finding only in an archive of ours. */
+/*
+ * Read the manifest.  Returns false if it does not exist, which is a finding
+ * only in an archive of pg_pardump.
+ */
 static bool
 read_manifest(VerifyRun *run)
 {
@@ -584,7 +600,7 @@ read_manifest(VerifyRun *run)
 }
 
 /* ----------
- * Files: read by workers
+ * Files that workers read
  * ----------
  */
 
@@ -598,10 +614,10 @@ verify_compare_sizes(const void *a, const void *b)
 }
 
 /*
- * Each file that is named is read.  A file that neither the manifest nor the
- * table of contents names is a finding, and so is a file that only one of
- * them names.  If the table of contents could not be read (names_known is
- * false) a file cannot be blamed for being missing there.
+ * Choose the files to read: all files that the manifest or the table of
+ * contents names.  It is a finding if a file is missing in one of them.  But
+ * if names_known is false, the table of contents, or a list that it names,
+ * could not be read, so a file that is missing in it is not a finding.
  */
 static void
 choose_files(VerifyRun *run, bool names_known)
@@ -653,9 +669,9 @@ verify_describe_job(void *arg, int job, int step)
 }
 
 /*
- * Workers add up what they find in shared memory, each in its own place; the
- * leader sums up at the end.  A worker that is killed is an error, as nothing
- * would tell which files it had read.
+ * Workers count in shared memory, each in its own place, and the leader adds
+ * the counts at the end.  If a worker is killed, the run ends with an error,
+ * because it is not known which files it has read.
  */
 static void
 run_workers(VerifyRun *run)
@@ -696,7 +712,7 @@ run_workers(VerifyRun *run)
 int
 verify_archive(const Options *options)
 {
-	/* exit callbacks and workers use it until the process ends */
+	/* exit callbacks and workers use this until the process ends */
 	VerifyRun  *run = pg_malloc0(sizeof(VerifyRun));
 	bool		names_known;
 	Report	   *page;
@@ -726,28 +742,27 @@ verify_archive(const Options *options)
 	}
 
 	/*
-	 * Match the files that are there with those that the manifest and the
-	 * table of contents name.  True if these are all names that there should
-	 * be.
+	 * Match the names of the files with those in the manifest and the table
+	 * of contents.
 	 */
 	has_manifest = read_manifest(run);
-	/* it comes first, as it knows more of a file, its checksum for one */
+	/* first the manifest, because it contains more about a file */
 	if (run->manifest)
 		verify_list_mark_manifest(run->list, run->manifest, &run->found);
 	toc = read_toc(run);
 	problem = run->manifest ? manifest_snapshot_problem(run->manifest) : NULL;
 	if (problem)
 		verify_finding(&run->found, &manifest_file, "%s", problem);
-	/* of several databases each has its own */
+	/* with several databases, the archive may belong to another one */
 	problem = toc ? toc_database_problem(toc) : NULL;
 	if (problem)
 		verify_finding(&run->found, &toc_file, "%s", problem);
-	/* stock pg_dump's archives have none */
+	/* archives of pg_dump have no manifest */
 	if (!has_manifest && toc && toc_has_mark(toc))
 		verify_finding(&run->found, &manifest_file, "is missing");
 	names_known = toc && verify_list_mark_toc(run->list, toc, &run->found);
 	choose_files(run, names_known);
-	/* The event of its beginning, when the files to be read are known. */
+	/* the event at the beginning, when the files to read are known */
 	event = event_new("run");
 	event_add_text(event, "version", PARDUMP_VERSION);
 	event_add_text(event, "directory", run->archive ? NULL : run->directory);
@@ -755,7 +770,7 @@ verify_archive(const Options *options)
 	event_add_number(event, "files", run->n_jobs);
 	event_write(event);
 	run_workers(run);
-	/* findings are a result: all has been done, and nothing to be undone */
+	/* findings are a result, and nothing has to be undone */
 	cleanup_forget_all();
 
 	verify_report_sum(run, toc && (run->manifest || !has_manifest));

@@ -3,8 +3,9 @@
  *		Matches the names in a manifest and a table of contents with the files
  *		that exist, for a verification.
  *
- * A name from an archive is only looked up among the directory's own: it can
- * lead nowhere else.
+ * A name from the archive is only looked up in the list of the directory, so
+ * it cannot lead to another directory.  Commands get only names without
+ * special characters.
  */
 #include "base/fe_compat.h"
 
@@ -62,7 +63,7 @@ verify_file_open(const char *directory, const VerifyFile *file,
  * ----------
  */
 
-/* Longer than any line of a list of large objects. */
+/* No line of a list of large objects is longer. */
 #define LIST_LINE_BYTES 512
 
 FileList *
@@ -95,7 +96,10 @@ verify_list_new(const char *directory)
 	return list;
 }
 
-/* A name that a command must not get is left out: it is a finding later. */
+/*
+ * Add a name, unless it must not be used in a command: that is reported
+ * later, when the name is not found in the list.
+ */
 static void
 add_name(FileList *list, char *name, uint64 size)
 {
@@ -107,7 +111,7 @@ add_name(FileList *list, char *name, uint64 size)
 	list->files[list->n_files++] = listed;
 }
 
-/* The numbers that the lines of a list begin with; *oids is owned. */
+/* Read the number at the beginning of each line of a list; *oids is owned. */
 static int
 read_oids(const char *text, Oid **oids)
 {
@@ -120,7 +124,7 @@ read_oids(const char *text, Oid **oids)
 	return n;
 }
 
-/* One attempt.  What is wrong, or NULL; owned. */
+/* Read a list of large objects once.  Returns the error, owned, or NULL. */
 static char *
 read_list(const FileList *list, const TocEntry *entry, VerifyFile *file)
 {
@@ -148,8 +152,9 @@ read_list(const FileList *list, const TocEntry *entry, VerifyFile *file)
 }
 
 /*
- * Read the list of an entry, which commands return, and keep its text: they
- * could return another one later.  If it cannot be read, that is a finding.
+ * Read the list of an entry from a command, and keep its text, because the
+ * command might return another one later.  It is a finding if the list cannot
+ * be read.
  */
 static void
 keep_list(const FileList *list, const TocEntry *entry, ListedFile *listed,
@@ -167,11 +172,11 @@ keep_list(const FileList *list, const TocEntry *entry, ListedFile *listed,
 		}
 }
 
-/* The text of a list that was kept, as a stream. */
+/* Returns the text of a list as a stream. */
 static FILE *
 open_text(const VerifyFile *file)
 {
-	/* there is no stream of an empty text */
+	/* fmemopen() does not accept an empty text */
 	FILE	   *stream = file->size > 0 ?
 		fmemopen(unconstify(char *, file->text), file->size, "r") :
 		fopen(DEVNULL, "r");
@@ -181,7 +186,7 @@ open_text(const VerifyFile *file)
 	return stream;
 }
 
-/* The list of an entry, and the names in it. */
+/* Add the list of an entry, and the names in it. */
 static void
 add_list(FileList *list, const TocEntry *entry, VerifyCounts *counts)
 {
@@ -231,7 +236,7 @@ verify_list_piped(const Archive *archive, VerifyCounts *counts)
 	}
 	if (list->n_files > 0)
 		qsort(list->files, list->n_files, sizeof(ListedFile), compare_strings);
-	/* a name that is there twice is found when it is marked */
+	/* remove duplicates, which are reported when names are marked */
 	for (int i = 0; i < list->n_files; i++)
 		if (i == 0 || strcmp(list->files[i].file.name, list->files[n - 1].file.name) != 0)
 			list->files[n++] = list->files[i];
@@ -248,18 +253,18 @@ find(const FileList *list, const char *name)
 				   compare_strings);
 }
 
-/* Why the list does not have a file of this name. */
+/* Returns why the list does not contain a file with this name. */
 static const char *
 why_missing(const FileList *list, const char *name)
 {
 	if (list->archive == NULL)
 		return "is missing";
-	/* commands do not tell what there is */
+	/* commands cannot show which files exist */
 	return archive_name_is_harmless(name) ? ARCHIVE_READ_UNLISTED :
 		ARCHIVE_NAME_INVALID;
 }
 
-/* Never freed, as the list is not. */
+/* Returns the name of the table, which is never freed, like the list. */
 static const char *
 table_of(const ManifestFile *file)
 {
@@ -272,7 +277,8 @@ void
 verify_list_mark_manifest(FileList *list, const Manifest *manifest,
 						  VerifyCounts *counts)
 {
-	FileList	there = *list;	/* sorted, while missing files are added */
+	FileList	there = *list;	/* stays sorted while missing files are added
+								 * to the list */
 
 	there.files = list->files =
 		pg_realloc(list->files, (list->n_files + manifest->n_files + 1) *
@@ -335,7 +341,10 @@ verify_list_damaged(FileList *list, const char *name, VerifyCounts *counts,
 		listed->unusable = true;
 }
 
-/* With the suffix that it has: the first that pg_restore would find. */
+/*
+ * Find a data file with any suffix, in the order in which pg_restore tries
+ * them.
+ */
 static ListedFile *
 find_data_file(const FileList *list, const char *name)
 {
@@ -352,8 +361,9 @@ find_data_file(const FileList *list, const char *name)
 }
 
 /*
- * The file is this, says the table of contents, or a list that it names; what
- * has the rows of a table is borrowed.
+ * Mark a file that the table of contents, or a list that it names, describes
+ * in this way.  Returns false if the file cannot be used, which is a finding.
+ * The name of the table is borrowed.
  */
 static bool
 mark(const FileList *list, ListedFile *listed, const VerifyFile *named,
@@ -398,7 +408,10 @@ open_list(FileList *list, const TocEntry *entry, VerifyCounts *counts)
 	return listed->unusable ? NULL : open_text(&listed->file);
 }
 
-/* True if it was read. */
+/*
+ * Mark the files of the large objects in the list of an entry.  Returns false
+ * if the list cannot be read.
+ */
 static bool
 mark_large_objects(FileList *list, const TocEntry *entry, VerifyCounts *counts)
 {

@@ -13,67 +13,72 @@
 #include "archive/archive_open.h"
 
 /* ----------
- * What is known of a file, and what is found to be wrong with it.
+ * What is known about a file, and what a verification finds.
  * ----------
  */
 
-/* What a file is known to be. */
+/* The properties that a file should have. */
 typedef struct VerifyFile
 {
-	const char *name;			/* first, for compare_strings(): in the
-								 * directory; borrowed */
+	const char *name;			/* name in the archive; first, for
+								 * compare_strings(); borrowed */
 	ManifestFileKind kind;
-	const char *table;			/* whose rows it has, as SQL names it; NULL if
-								 * that is not known */
-	bool		has_copy_rows;	/* COPY text, with its end mark */
+	const char *table;			/* table of its rows, quoted as in SQL; NULL =
+								 * unknown */
+	bool		has_copy_rows;	/* it contains rows as COPY text, and an end
+								 * mark */
 	const ManifestFile *want;	/* NULL without a manifest */
-	uint64		size;			/* as the directory was listed */
-	const char *text;			/* a list of large objects, as long as size,
-								 * that a command has returned; or NULL */
+	uint64		size;			/* size in the directory or in the manifest */
+	const char *text;			/* list of large objects that a command has
+								 * returned, with size bytes; or NULL */
 } VerifyFile;
 
-/* Findings kept as text, of one worker. */
+/* The space for texts of findings, for each worker. */
 #define VERIFY_TEXT_BYTES 4096
 
-/* What was found in it. */
+/* The counts and findings of a process. */
 typedef struct VerifyCounts
 {
 	uint64		rows;
 	uint64		raw_bytes;
 	uint64		stored_bytes;
-	volatile uint64 bytes_read; /* as it goes, of what is stored */
-	volatile int files;			/* that are done */
+	volatile uint64 bytes_read; /* stored bytes up to now */
+	volatile int files;			/* files that were read */
 	volatile int findings;
-	char		text[VERIFY_TEXT_BYTES];	/* as many as fit, a line each */
+	char		text[VERIFY_TEXT_BYTES];	/* a line for each finding, as far
+											 * as they fit */
 } VerifyCounts;
 
 /* ----------
- * The files of an archive's directory, and who knows of them.
+ * The files of an archive, and where their names were found.
  * ----------
  */
 
 typedef struct ListedFile
 {
 	VerifyFile	file;
-	bool		unusable;		/* named, but not there, or cannot be opened:
-								 * a finding already */
+	bool		unusable;		/* it is listed, but is missing or cannot be
+								 * read, which was reported */
 	bool		in_manifest;
-	bool		in_toc;			/* named by it, or by a list that it names */
+	bool		in_toc;			/* named by toc.dat, or by a list that toc.dat
+								 * names */
 } ListedFile;
 
 typedef struct FileList
 {
 	const char *directory;
-	const Archive *archive;		/* likewise */
-	const TocEntry **by_id;		/* of the archive, see toc.h */
-	ListedFile *files;			/* by name; toc.dat too, the manifest not;
-								 * with those that are missing */
+	const Archive *archive;		/* archive whose files commands return; or
+								 * NULL */
+	const TocEntry **by_id;		/* entries of that archive, see
+								 * toc_entries_by_id() */
+	ListedFile *files;			/* sorted by name, with missing files and
+								 * toc.dat, but without the manifest */
 	int			n_files;
 } FileList;
 
 /*
- * Log and count a finding about a file, which is named with its table, or
- * about one of which only the name is known.
+ * Log and count a finding about a file.  The text begins with the name of the
+ * file and of its table, if that is known.
  */
 extern void verify_finding(VerifyCounts *counts, const VerifyFile *file,
 						   const char *format,...) pg_attribute_printf(3, 4);
@@ -85,16 +90,18 @@ extern void verify_finding(VerifyCounts *counts, const VerifyFile *file,
 extern FileList *verify_list_new(const char *directory);
 
 /*
- * Commands do not list a directory: these are the files that the manifest
- * names, or else those that the table of contents does.
+ * List the files that commands return.  Commands cannot list a directory, so
+ * these are the files in the manifest, or, without one, those in the table of
+ * contents.
  */
 extern FileList *verify_list_piped(const Archive *archive,
 								   VerifyCounts *counts);
 
 /*
- * Mark what the manifest, and then the table of contents, names.  What they
- * name and is not there, or twice, is a finding, but one only.  The second is
- * false if a list of large objects cannot be read: not all names are known.
+ * Mark the files that the manifest names, and then those that the table of
+ * contents names.  A name without a file, or a name that occurs twice, is one
+ * finding.  verify_list_mark_toc() returns false if a list of large objects
+ * cannot be read, so that not all names are known.
  */
 extern void verify_list_mark_manifest(FileList *list, const Manifest *manifest,
 									  VerifyCounts *counts);
@@ -102,22 +109,21 @@ extern bool verify_list_mark_toc(FileList *list, const Toc *toc,
 								 VerifyCounts *counts);
 
 /*
- * Open a regular file, and nothing else, for reading: -1, and a finding, if
- * that fails.
+ * Open a regular file for reading, and nothing else.  Returns -1 and reports
+ * a finding on failure.
  */
 extern int	verify_file_open(const char *directory, const VerifyFile *file,
 							 VerifyCounts *counts);
 
 /*
- * Open one of its files, whose name is known to be plain: -1, and a finding
- * unless there is one already, if that fails.
+ * Open a file of the list, whose name must be plain.  Returns -1 on failure,
+ * which is a finding unless it was reported before.
  */
 extern int	verify_list_open(FileList *list, const char *name,
 							 VerifyCounts *counts);
 
 /*
- * A finding about one of its files, which has been looked at with that: it is
- * not read again.
+ * Report a finding about a file of the list, and do not read the file again.
  */
 extern void verify_list_damaged(FileList *list, const char *name,
 								VerifyCounts *counts, const char *problem);
