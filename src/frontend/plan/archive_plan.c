@@ -1,11 +1,11 @@
 /*
  * archive_plan.c
- *		Makes a plan of an archive: what is restored, in which pieces.
+ *		Makes the plan of a restore from an archive: which entries, in which
+ *		pieces.
  *
- * First the entries that are wanted are brought into the form of pg_dump's
- * own table of contents, as if no table had been split.  Then data files,
- * jobs and groups of large objects are planned, in the structs that a dump
- * has.
+ * First, the selected entries are changed into those of pg_dump's own table
+ * of contents, as if no table had been split.  Then data files, jobs and
+ * groups of large objects are planned, in the same structs as for a dump.
  */
 #include "base/fe_compat.h"
 
@@ -21,33 +21,34 @@
 #include "plan/archive_plan.h"
 
 /* ----------
- * Finds the entries that are wanted, and those of each table's rows.
+ * Finding the selected entries, and those with the rows of each table.
  *
- * Where a table is in chunks, archive_layout.c has made an entry of each,
- * and the table's own TABLE DATA entry a barrier: without data, and
- * depending on the TABLE first, then on every chunk.  So the barrier alone
- * tells which chunks a table has; what a chunk depends on may be something
- * else than the table.  What depends on the table after the data depends on
- * its completion instead, and on an ID that no entry has.
+ * If a table is split, archive_layout.c has created an entry for each chunk,
+ * and has changed the table's own TABLE DATA entry into a barrier: an entry
+ * without data that depends on the TABLE first, and then on every chunk.
+ * Only the barrier shows which chunks a table has, because a chunk may depend
+ * on something else than the table.  Post-data entries that depended on the
+ * table depend on its completion instead, and on an ID that no entry has.
  * ----------
  */
 
 /* An entry with rows of a table. */
 typedef struct ArchivePart
 {
-	const TocEntry *entry;		/* of the archive's; borrowed */
-	int			data_id;		/* the dump ID of the table's TABLE DATA entry
-								 * in pg_dump's table of contents */
-	int			chunk_no;		/* from 1; 0 if it has all rows */
-	int			n_chunks;		/* of the table, wanted or not; 1 if whole */
+	const TocEntry *entry;		/* entry of the archive; borrowed */
+	int			data_id;		/* dump ID of the table's TABLE DATA entry in
+								 * pg_dump's table of contents */
+	int			chunk_no;		/* counted from 1; 0 = all rows */
+	int			n_chunks;		/* all chunks of the table, selected or not; 1
+								 * = not split */
 } ArchivePart;
 
 typedef struct ArchiveTables
 {
-	Toc		   *toc;			/* pg_dump's, of what is wanted */
-	ArchivePart *parts;			/* in the order of the wanted entries */
+	Toc		   *toc;			/* pg_dump's, with the selected entries */
+	ArchivePart *parts;			/* in the order of the selected entries */
 	int			n_parts;
-	const TocEntry **object_lists;	/* the archive's entries with large
+	const TocEntry **object_lists;	/* entries of the archive with large
 									 * objects */
 	int			n_object_lists;
 } ArchiveTables;
@@ -55,11 +56,12 @@ typedef struct ArchiveTables
 typedef struct Search
 {
 	const TocEntry **by_id;		/* entries of the archive */
-	const TocEntry **barriers;	/* by dump ID of a chunk, else NULL */
-	int		   *chunk_nos;		/* by dump ID of a chunk, from 1 */
-	int		   *tables;			/* by dump ID of a completion: the table, else
-								 * 0 */
-	bool	   *placed;			/* by dump ID: has the result this entry? */
+	const TocEntry **barriers;	/* by dump ID of a chunk; otherwise NULL */
+	int		   *chunk_nos;		/* by dump ID of a chunk, counted from 1 */
+	int		   *tables;			/* by dump ID of a completion: dump ID of the
+								 * table; otherwise 0 */
+	bool	   *placed;			/* by dump ID: does the result contain this
+								 * entry? */
 	ArchiveTables *result;
 } Search;
 
@@ -73,7 +75,7 @@ append_entry(Search *search, const TocEntry *entry)
 	*copy = *entry;
 	if (entry->section == TOC_SECTION_POST_DATA)
 	{
-		/* what it depends on in pg_dump's table of contents */
+		/* restore the dependencies in pg_dump's table of contents */
 		copy->deps = pg_malloc((entry->n_deps + 1) * sizeof(int));
 		for (int i = 0; i < entry->n_deps; i++)
 		{
@@ -86,7 +88,9 @@ append_entry(Search *search, const TocEntry *entry)
 	return copy;
 }
 
-/* What pg_dump had in the place of a chunk. */
+/*
+ * Append the TABLE DATA entry that pg_dump created for the table of a chunk.
+ */
 static void
 append_table_data(Search *search, const TocEntry *barrier, const TocEntry *chunk)
 {
@@ -95,7 +99,7 @@ append_table_data(Search *search, const TocEntry *barrier, const TocEntry *chunk
 	entry->had_dumper = true;
 	entry->copy_stmt = chunk->copy_stmt;
 	entry->defn = chunk->defn;
-	entry->n_deps = 1;			/* its table */
+	entry->n_deps = 1;			/* only the dependency on its table */
 }
 
 static void
@@ -131,7 +135,7 @@ append_wanted(Search *search, const int *ids, int n_ids, int max_dump_id)
 			pg_log_error_detail("Entry %d is not in the archive.", ids[i]);
 			pg_fatal_hint("Check that no other program is replacing the archive, and run the same command again.");
 		}
-		/* a list of the user's may name one twice */
+		/* a user's list may contain an entry twice */
 		if (search->placed[ids[i]])
 			continue;
 		search->placed[ids[i]] = true;
@@ -146,11 +150,11 @@ append_wanted(Search *search, const int *ids, int n_ids, int max_dump_id)
 }
 
 /*
- * Undo archive_layout.h, if the archive is ours, and keep what is wanted: the
- * entries with these dump IDs, in this order, and the settings.  A table that
- * is in chunks has one TABLE DATA entry again, where its first wanted chunk
- * is.  The entries borrow from toc, which is an archive's of any origin.
- * Never freed.
+ * Keep the entries with these dump IDs, in this order, and the settings.  If
+ * pg_pardump wrote the archive, undo the changes of archive_layout.h: a split
+ * table has one TABLE DATA entry again, at the place of its first selected
+ * chunk.  The entries borrow from toc, which may be damaged or forged.  Never
+ * freed.
  */
 static ArchiveTables *
 archive_tables_find(const Toc *toc, const int *ids, int n_ids)
@@ -169,7 +173,7 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
 	result->toc->n_entries = 0;
 	result->toc->entries = pg_malloc((toc->n_entries + 1) * sizeof(TocEntry));
 
-	/* Note which entries are chunks, of what. */
+	/* Note which entries are chunks, and their barriers. */
 	for (int i = 0; i < toc->n_entries; i++)
 	{
 		const TocEntry *barrier = &toc->entries[i];
@@ -182,8 +186,8 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
 			const TocEntry *chunk = id > 0 ? search.by_id[id] : NULL;
 
 			/*
-			 * A chunk of two tables, or one that is missing, would be rows
-			 * that are loaded twice, or lost without a message.
+			 * A chunk of two tables would be loaded twice, and the rows of a
+			 * missing chunk would be lost without a message.
 			 */
 			if (chunk == NULL || !toc_entry_is_table_data(chunk) ||
 				search.barriers[id] != NULL)
@@ -196,14 +200,17 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
 			search.chunk_nos[id] = j;
 		}
 	}
-	/* Note which entries are completions, of which tables. */
+	/* Note which entries are completions, and their tables. */
 	for (int i = 0; i < toc->n_entries; i++)
 	{
 		const TocEntry *entry = &toc->entries[i];
 
 		if (!toc_entry_is(entry, ARCHIVE_COMPLETION_DESC))
 			continue;
-		/* one of the chunks is not named, but the ID that no entry has */
+
+		/*
+		 * the largest chunk is named by the reserved ID, which no entry has
+		 */
 		for (int j = 0; j < entry->n_deps; j++)
 		{
 			const TocEntry *barrier = entry->deps[j] > 0 ?
@@ -221,13 +228,13 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
 }
 
 /* ----------
- * Makes a plan of an archive: what is restored, in which pieces.
+ * Making the plan.
  * ----------
  */
 
 /*
- * What the manifest says of the rows of an entry, by the entry's name of the
- * file, which has no suffix; NULL if that is not known.
+ * Returns the manifest's entry for the rows of an entry, or NULL.  The file
+ * name in the table of contents has no suffix.
  */
 static const ManifestFile *
 find_rows(const Archive *archive, const TocEntry *entry)
@@ -243,7 +250,9 @@ find_rows(const Archive *archive, const TocEntry *entry)
  * ----------
  */
 
-/* Which table each part is of, by the dump ID of its TABLE DATA entry. */
+/*
+ * Returns the number of each table, by the dump ID of its TABLE DATA entry.
+ */
 static int *
 number_tables(const DumpTables *tables, int max_dump_id)
 {
@@ -279,10 +288,15 @@ set_file(DataFile *file, ArchiveRows *rows, int table, const ArchivePart *part,
 			archive->stored_bytes[part->entry - archive->toc->entries];
 }
 
-/* The length of a row from which on values of it are stored out of line. */
+/*
+ * From this length of a row on, the server stores values of it out of line.
+ */
 #define LONG_ROW_BYTES 2000
 
-/* Tables' files are to be neighbours, so those of each table are counted. */
+/*
+ * The files of a table must be neighbors, so count the files of each table
+ * first.
+ */
 static ChunkPlan *
 plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables,
 		  ArchiveRows *rows)
@@ -300,7 +314,7 @@ plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables
 	{
 		chunks->tables[i].first_file = next;
 		next += chunks->tables[i].n_files;
-		/* counted again below, as each file finds its place */
+		/* counted again below, when each file gets its place */
 		chunks->tables[i].n_files = 0;
 	}
 	for (int i = 0; i < found->n_parts; i++)
@@ -312,7 +326,10 @@ plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables
 		set_file(&chunks->files[no], &rows[no], table, &found->parts[i],
 				 archive);
 		tables->tables[table].total_bytes += chunks->files[no].est_bytes;
-		/* short rows are likely to be stored in the heap, unknown ones not */
+
+		/*
+		 * short rows are probably in the heap; of other rows, this is unknown
+		 */
 		if (rows[no].want &&
 			rows[no].want->raw_bytes <= rows[no].want->rows * LONG_ROW_BYTES)
 			tables->tables[table].heap_bytes += chunks->files[no].est_bytes;
@@ -323,13 +340,13 @@ plan_rows(const Archive *archive, const ArchiveTables *found, DumpTables *tables
 	return chunks;
 }
 
-/* Of rows, to see how far they are compressed: blocks of any method. */
+/* Read this many bytes of rows to estimate the compression ratio. */
 #define SAMPLE_BYTES (4 * 1024 * 1024)
 
 /*
- * How many bytes of rows a file has for each that is stored, by its first 4
- * MB.  If it cannot be read, which who loads the file reports, the answer is
- * 1.
+ * Estimate the bytes of rows for each stored byte of a file from its first 4
+ * MB.  If the file cannot be read, return 1: the worker that loads it reports
+ * the error.
  */
 static double
 rows_ratio(const Archive *archive, const TocEntry *entry)
@@ -369,8 +386,9 @@ archive_plan_piece_bytes(const Options *options)
 }
 
 /*
- * How large the file is that has this number, from 1, by size, of those that
- * have no manifest and are all of a table; 0 if there are fewer.
+ * Returns the size of the file with this number, counted from 1, in the order
+ * of sizes, the largest first.  Only files without a manifest that contain a
+ * whole table count.  Returns 0 if there are fewer files.
  */
 static uint64
 nth_size(const ChunkPlan *chunks, const ArchiveRows *rows, int number)
@@ -381,15 +399,15 @@ nth_size(const ChunkPlan *chunks, const ArchiveRows *rows, int number)
 		if (rows[i].want == NULL && chunks->files[i].n_chunks == 1)
 			sizes[i] = chunks->files[i].est_bytes;
 	qsort(sizes, chunks->n_files, sizeof(uint64), archive_plan_compare_sizes);
-	/* behind the files there are that many zeros */
+	/* the array ends with zeros for missing files */
 	return sizes[number - 1];
 }
 
 /*
- * How many jobs each file is shared by, 0 if it is not.  Of a file with a
- * manifest the dump has decided into what it was worth to cut it.  Which are
- * shared must not depend on the number of workers, as a run that is resumed
- * may have had another one.
+ * Returns for each file the number of jobs that share it, or 0.  Files in a
+ * manifest are not shared, because the dump has already split tables where
+ * this is useful.  Which files are shared must not depend on the number of
+ * workers, because a resumed run may have another one.
  */
 static int *
 plan_shares(const ChunkPlan *chunks, const ArchiveRows *rows,
@@ -418,9 +436,9 @@ damaged_list(const char *problem)
 }
 
 /*
- * Read the large objects of an entry in the order of its list, and add its
- * groups.  Returns what is wrong, or NULL; owned.  *opened is false if there
- * is no such list.
+ * Read the list of large objects of an entry once, and add its groups.
+ * Returns the error, owned, or NULL.  *opened is false if the list cannot be
+ * opened.
  */
 static char *
 read_list(const Archive *archive, const TocEntry **by_id,
@@ -479,7 +497,9 @@ list_objects(const Archive *archive, const TocEntry **by_id,
 	return list;
 }
 
-/* As the manifest says, or as large as the entry's data in the file. */
+/*
+ * Returns the size in the manifest, or the stored size of the entry's data.
+ */
 static uint64
 estimate_objects(const Archive *archive, const TocEntry *entry)
 {
@@ -527,15 +547,15 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids,
 	JobRules	rules = {NULL};
 
 	plan->encoding = archive->encoding;
-	/* names are quoted now, before there is a session */
+	/* names are quoted before a session exists */
 	setFmtEncoding(pg_char_to_encoding(plan->encoding));
 	plan->pg_dump_toc = plan->toc = found->toc;
 	plan->tables = tables = dump_tables_of_toc(found->toc);
 
 	/*
-	 * The archive does not say what kind of relation a table is.  To load
-	 * rows it makes no difference: foreign tables that cannot take them are
-	 * reported by the server.
+	 * The archive does not contain the kind of a relation, and it does not
+	 * matter for loading rows.  If a foreign table does not accept rows, the
+	 * server reports an error.
 	 */
 	for (int i = 0; i < tables->n_tables; i++)
 		tables->tables[i].relkind = RELKIND_RELATION;
@@ -547,15 +567,15 @@ archive_plan_make(const Archive *archive, const int *ids, int n_ids,
 		plan_shares(plan->chunks, result->rows, options);
 
 	/*
-	 * Two partitions that are loaded through their root in one job would lock
-	 * and write the same table, once in each of two COPY commands.
+	 * If one job loaded two partitions through their root, two COPY commands
+	 * would lock and write the same table.
 	 */
 	rules.targets = tables;
 	rules.builds = dump_tables_count_builds(tables, found->toc);
 
 	/*
-	 * Of an archive without a manifest, commands do not tell how long files
-	 * are.
+	 * If commands return the files, and there is no manifest, the sizes of
+	 * files are unknown.
 	 */
 	rules.apart = result->apart = archive->commands && archive->manifest == NULL;
 	plan->queue = job_queue_make(plan->chunks, plan->objects, &rules);
@@ -574,10 +594,14 @@ archive_plan_expect_rows(ArchivePlan *plan, const Archive *archive)
 	double		stored = 0;
 	double		raw = 0;
 
-	/* each file is read once, by the worker that loads it */
+	/* run a command for a file only once, in the worker that loads it */
 	if (archive->commands)
 		return;
-	/* first the largest, then the others by what these have together */
+
+	/*
+	 * first the largest files; then the others, with the ratio of all of
+	 * these
+	 */
 	for (int pass = 0; pass < 2; pass++)
 		for (int i = 0; i < chunks->n_files; i++)
 		{
