@@ -6,7 +6,7 @@
 
 #include "options/help.h"
 
-/* Of pg_pardump and pg_parrestore. */
+/* In pg_pardump and pg_parrestore. */
 #define CONNECTION_OPTIONS \
 "  -h, --host=HOSTNAME          database server host or socket directory\n" \
 "  -p, --port=PORT              database server port number\n" \
@@ -17,13 +17,13 @@
 "  --password-command=COMMAND   run COMMAND to get the password of each new\n" \
 "                               connection\n"
 
-/* Of pg_pardump and pg_parbasebackup. */
+/* In pg_pardump and pg_parbasebackup. */
 #define STALL_TIMEOUT_OPTION \
 "  --stall-timeout=SECONDS      reconnect a session that received no data for\n" \
 "                               SECONDS and is idle on the server (default: 60;\n" \
 "                               0 to wait forever)\n"
 
-/* Of all programs. */
+/* In all programs. */
 #define MONITORING_OPTIONS \
 "\nOptions for monitoring:\n" \
 "  --log-json=FILE              append events as JSON lines to FILE (- for\n" \
@@ -524,10 +524,13 @@ help_print(const char *progname)
 	fputs(dump_text, stdout);
 }
 
-/* An option this far from an existing one is a misspelling. */
+/* An option within this distance of an existing one is a misspelling. */
 #define MAX_DISTANCE 2
 
-/* The long option, or an abbreviation of it not shorter than least? */
+/*
+ * Is the argument this option, or an abbreviation that is not shorter than
+ * least?
+ */
 static bool
 is_asked(const char *arg, const char *name, const char *least)
 {
@@ -564,8 +567,8 @@ help_try(const char *progname)
 }
 
 /*
- * How many characters are to be inserted, removed or replaced to make one
- * text of the other (Levenshtein).
+ * Returns how many characters must be inserted, removed or replaced to change
+ * one text into the other (Levenshtein distance).
  */
 static int
 distance(const char *text, int text_len, const char *name)
@@ -607,7 +610,7 @@ help_try_option(char **argv, const struct option *names)
 		{
 			int			d = distance(given, len, names->name);
 
-			/* the option or its abbreviation, whose argument is wrong */
+			/* the option exists, so its argument is wrong */
 			if (strncmp(given, names->name, len) == 0)
 				help_try(get_progname(argv[0]));
 			if (d < least && 2 * d <= len)

@@ -1,6 +1,7 @@
 /*
  * option_table.c
- *	  Reads options by a table of them, and checks them and their values.
+ *		Implements option_table.h: reads options according to a table, and
+ *		checks them and their values.
  */
 #include "base/fe_compat.h"
 
@@ -16,7 +17,10 @@ takes_value(const OptionRow *row)
 	return row->kind != OPTION_FLAG && row->kind != OPTION_BARE;
 }
 
-/* What getopt_long() returns for the first option; the others follow. */
+/*
+ * getopt_long() returns this for the first option, and consecutive numbers
+ * for the others.
+ */
 #define FIRST_OPTION 1000
 
 static const OptionRow *
@@ -31,7 +35,7 @@ option_table_names(const OptionTable *table)
 {
 	int			n = table->n_stock + table->n_rows;
 
-	/* the last one, all zero, ends the table */
+	/* an element that is zero ends the table */
 	struct option *names = pg_malloc0((n + 1) * sizeof(struct option));
 
 	for (int i = 0; i < n; i++)
@@ -68,7 +72,7 @@ option_table_find(const OptionTable *table, int c, const StockOption **stock)
 	for (int i = 0; i < table->n_stock; i++)
 	{
 		*stock = &table->stock[i];
-		/* of two names of a letter the first one stands for both */
+		/* if a letter has two names, use the first one */
 		if (c == FIRST_OPTION + i || (c >= ' ' && (*stock)->letter == c))
 			return &(*stock)->row;
 	}
@@ -76,7 +80,7 @@ option_table_find(const OptionTable *table, int c, const StockOption **stock)
 	return c < FIRST_OPTION ? NULL : row_of(table, c - FIRST_OPTION);
 }
 
-/* Bytes; fewer need a unit. */
+/* A smaller number of bytes requires a unit. */
 #define LEAST_WITHOUT_UNIT (1024 * 1024)
 
 pg_noreturn static void
@@ -87,9 +91,9 @@ reject_size(const char *arg, const char *option)
 }
 
 /*
- * Bytes, with the units of PostgreSQL's settings: B, kB, MB, GB, TB.  So few
- * bytes that they are given without a unit are megabytes of which the unit
- * was forgotten.
+ * Read a number of bytes, with the units of PostgreSQL's settings: B, kB, MB,
+ * GB, TB.  A small number without a unit is an error, because users mean
+ * megabytes.
  */
 static uint64
 option_value_size(const char *arg, const char *option)
@@ -107,8 +111,8 @@ option_value_size(const char *arg, const char *option)
 		end++;
 
 	/*
-	 * "--chunk-size=64" is meant as megabytes by most who write it, and would
-	 * make millions of files if it were taken for bytes.
+	 * Most users who write "--chunk-size=64" mean megabytes.  With 64 bytes,
+	 * there would be millions of files.
 	 */
 	if (*end == '\0' && value > 0 && value < LEAST_WITHOUT_UNIT)
 	{
@@ -131,15 +135,15 @@ option_value_size(const char *arg, const char *option)
 }
 
 /*
- * A worker takes 16 kB at once (session_lost.c); and nothing is faster than
- * that.
+ * A worker reads 16 kB at once (session_lost.c), so a lower rate is
+ * impossible.  No machine reaches the highest rate.
  */
 #define MIN_RATE_KB 32
 #define MAX_RATE_KB 1073741824
 
 /*
- * Bytes a second, given as in pg_basebackup.c:parse_max_rate(): kilobytes, or
- * with a suffix k or M.
+ * Read a rate like pg_basebackup.c:parse_max_rate(): in kilobytes per second,
+ * or with a suffix k or M.  Returns bytes per second.
  */
 static uint64
 option_value_rate(const char *arg, const char *option)
@@ -162,7 +166,7 @@ option_value_rate(const char *arg, const char *option)
 		pg_log_error("invalid value \"%s\" for option %s", arg, option);
 		pg_fatal_hint("Specify a number of kilobytes per second, or use suffix \"k\" or \"M\".");
 	}
-	/* in this form it is true of NaN, too, which strtod() accepts */
+	/* this form also rejects NaN, which strtod() accepts */
 	if (!(value >= MIN_RATE_KB && value <= MAX_RATE_KB))
 		pg_fatal("%s must be in range %d kB/s to %d kB/s", option,
 				 MIN_RATE_KB, MAX_RATE_KB);
@@ -218,11 +222,11 @@ option_table_store(Options *options, const OptionRow *row, const char *arg)
 }
 
 /* ----------
- * What must hold between options
+ * Rules between options
  * ----------
  */
 
-/* Is this option of the table given: is its member not as it was at first? */
+/* Was this option specified?  If so, its member does not have its default. */
 static bool
 option_table_is_given(const Options *options, const OptionRow *row)
 {
@@ -250,8 +254,8 @@ option_table_is_given(const Options *options, const OptionRow *row)
 }
 
 /*
- * Check a rule between two options, which are given or not.  The rule says
- * why only where the names of the options do not.
+ * Check a rule between two options.  The rule contains a reason only if the
+ * names of the options do not show it.
  */
 static void
 check_rule(const OptionRule *rule, const char *other, bool given,
@@ -267,7 +271,7 @@ check_rule(const OptionRule *rule, const char *other, bool given,
 	exit(1);
 }
 
-/* By its name in messages, "-f/--file". */
+/* Returns the row with this name in messages, "-f/--file". */
 static const OptionRow *
 row_named(const OptionTable *table, const char *name)
 {
@@ -406,7 +410,10 @@ option_value_check_slot(const char *name)
 				  NAMEDATALEN - 1);
 }
 
-/* What libpq has to say would quote the string, which may have a password. */
+/*
+ * libpq's message is not shown, because it quotes the string, which may
+ * contain a password.
+ */
 void
 option_value_check_conninfo(const char *conninfo)
 {
@@ -418,8 +425,9 @@ option_value_check_conninfo(const char *conninfo)
 }
 
 /*
- * Is the command another one for another name, and for another old name,
- * unless old_name is NULL?  With all_databases, also for another directory.
+ * Do the commands for two file names differ?  If old_name is not NULL, they
+ * must also differ for two old names; with all_databases, also for two
+ * directories.
  */
 static bool
 commands_differ(const char *pattern, const char *old_name, bool all_databases)
@@ -458,7 +466,7 @@ option_value_check_pipe_copy(const char *pattern, bool all_databases)
 	pg_fatal_hint("The command must contain %%o and %%f, which stand for the old and the new name of the file; %%%% stands for a percent sign.");
 }
 
-/* Those that metrics have anyway. */
+/* Is this a label that all metrics have? */
 static bool
 is_own_label(const char *name, size_t len)
 {
@@ -470,7 +478,10 @@ is_own_label(const char *name, size_t len)
 	return false;
 }
 
-/* Names that begin with two underscores are Prometheus's own. */
+/*
+ * Is this NAME=VALUE with a valid name?  Prometheus reserves names that begin
+ * with two underscores.
+ */
 static bool
 is_label(const char *label)
 {
@@ -512,7 +523,7 @@ void
 option_value_check_password_command(const Options *options,
 									const char *command, const char *option)
 {
-	/* the command gives the password, so there would be nothing to ask for */
+	/* the command returns the password, so no prompt is needed */
 	if (command && options->connection.prompt_password == TRI_YES)
 		pg_fatal("options %s and %s cannot be used together", option,
 				 "-W/--password");

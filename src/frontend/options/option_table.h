@@ -1,6 +1,6 @@
 /*
  * option_table.h
- *		Options as data: their names, and the members of Options that they
+ *		Tables of options: their names, and the members of Options that they
  *		set.
  */
 #ifndef OPTION_TABLE_H
@@ -13,14 +13,18 @@
 typedef enum OptionKind
 {
 	OPTION_FLAG,				/* bool, no argument */
-	OPTION_TEXT,				/* const char *, as it was given */
-	OPTION_FILLED,				/* the same, not empty */
-	OPTION_OPTIONAL,			/* the same, empty if it has no argument */
-	OPTION_NUMBER,				/* uint64, within the row's limits */
-	OPTION_SIZE,				/* uint64, bytes; units as in settings */
-	OPTION_RATE,				/* uint64, bytes a second */
-	OPTION_LIST,				/* SimpleStringList, may be given again */
-	/* the member of these two is a bool, "was it given?", or is missing */
+	OPTION_TEXT,				/* const char *, as specified */
+	OPTION_FILLED,				/* the same, must not be empty */
+	OPTION_OPTIONAL,			/* the same, empty without an argument */
+	OPTION_NUMBER,				/* uint64, within min and max */
+	OPTION_SIZE,				/* uint64, bytes; with units as in settings */
+	OPTION_RATE,				/* uint64, bytes per second */
+	OPTION_LIST,				/* SimpleStringList, for an option that can be
+								 * repeated */
+
+	/*
+	 * the member of these two, if there is one, is a bool: it was specified
+	 */
 	OPTION_BARE,				/* no argument */
 	OPTION_WITH_VALUE
 } OptionKind;
@@ -29,14 +33,14 @@ typedef struct OptionRow
 {
 	const char *name;
 	OptionKind	kind;
-	size_t		offset;			/* of the member in Options */
-	int64		min;			/* of a number */
+	size_t		offset;			/* offset of the member in Options */
+	int64		min;			/* limits of a number */
 	int64		max;
 } OptionRow;
 
 #define MEMBER(name) offsetof(Options, name)
 
-/* Rows for options of ours that pg_pardump and pg_parrestore have alike. */
+/* The rows for our options that pg_pardump and pg_parrestore share. */
 #define SHARED_OPTIONS \
 	{"all-databases", OPTION_FLAG, MEMBER(all_databases)}, \
 	{"allow-affected-standby", OPTION_FLAG, MEMBER(allow_affected_standby)}, \
@@ -61,13 +65,13 @@ typedef struct OptionRow
 	{"toast-compression", OPTION_TEXT, MEMBER(toast_compression)}, \
 	{"trust-owners", OPTION_FLAG, MEMBER(trust_owners)}
 
-/* An option of a stock program's, which may have a letter, too. */
+/* An option of a stock program, which may also have a letter. */
 typedef struct StockOption
 {
 	OptionRow	row;
-	char		letter;			/* below ' ' if it has no short name */
+	char		letter;			/* below ' ' without a short name */
 	int			uses;			/* bits that the program defines */
-	const char *refused;		/* why; NULL = it is ours to do */
+	const char *refused;		/* why it is not supported; NULL = it is */
 } StockOption;
 
 /* All options of a program. */
@@ -75,94 +79,101 @@ typedef struct OptionTable
 {
 	const StockOption *stock;
 	int			n_stock;
-	const OptionRow *rows;		/* ours, which have no letter */
+	const OptionRow *rows;		/* our options, which have no letter */
 	int			n_rows;
 } OptionTable;
 
 /*
- * getopt_long()'s table of them, and its letters, each with a colon if it
- * takes a value.  Owned.
+ * Return the options in the form for getopt_long(): the long names, and the
+ * letters, each with a colon if the option takes a value.  Owned.
  */
 extern struct option *option_table_names(const OptionTable *table);
 extern char *option_table_letters(const OptionTable *table);
 
 /*
- * What getopt_long() has returned; NULL if it is none of them.  *stock is
- * NULL if it is not an option of the stock program.
+ * Returns the row of the option for a result of getopt_long(), or NULL if it
+ * is not an option.  *stock is NULL if the stock program does not have the
+ * option.
  */
 extern const OptionRow *option_table_find(const OptionTable *table, int c,
 										  const StockOption **stock);
 
-/* The option is given, with this argument. */
+/* Set the member of an option that was specified with this argument. */
 extern void option_table_store(Options *options, const OptionRow *row,
 							   const char *arg);
 
-/* What must hold between two options. */
+/* Rules between two options. */
 typedef enum OptionRuleKind
 {
 	EXCLUDES,
 	NEEDS
 } OptionRuleKind;
 
-/* Options are named as messages do: "--target", "-f/--file". */
+/* A rule.  The names are those in messages: "--target", "-f/--file". */
 typedef struct OptionRule
 {
 	const char *option;
 	OptionRuleKind kind;
-	const char *others;			/* each of them; a space in between */
+	const char *others;			/* the rule applies to each of them; separated
+								 * by spaces */
 	const char *why;			/* detail of the message; NULL = none */
 } OptionRule;
 
-/* Check the rules in their order. */
+/*
+ * Check the rules in their order.  Exits with a message if one is violated.
+ */
 extern void option_rules_check(const Options *options, const OptionRule *rules,
 							   int n, const OptionTable *table);
 
 /*
- * Read -j, -v, -w and -W, which mean the same in all programs; false for
- * other letters.
+ * Read -j, -v, -w and -W, which have the same meaning in all programs.
+ * Returns false for other letters.
  */
 extern bool option_read_common(Options *options, int letter, const char *arg);
 
 /* ----------
- * Values.  option is the option's name in messages, where several options
- * have such values.
+ * Values of options.  Functions exit with a message if a value is not valid.
+ * "option" is the option's name in the message, if several options have such
+ * values.
  * ----------
  */
 
-/* A whole number within limits. */
+/* Returns an integer within limits. */
 extern int64 option_value_number(const char *arg, const char *option,
 								 int64 min, int64 max);
 
 /*
- * Which of these words it is, in any case of letters; the last one is NULL.
- * Less than 0 if it is none.
+ * Returns the number of the word that the value is, ignoring case, or a
+ * negative number if it is none of them.  NULL follows the last word.
  */
 extern int	option_value_word(const char *arg, const char *const *words);
 
 /*
- * Where and how to compress: [{client|server}-]METHOD[:DETAIL], "place" if
- * the text does not name one.
+ * Set where and how to compress: [{client|server}-]METHOD[:DETAIL].  "place"
+ * is used if the text contains no place.
  */
 extern void option_value_compress(Options *options, const char *arg,
 								  CompressPlace place);
 
-/* Of --toast-compression, and of --manifest-checksums; either may be NULL. */
+/*
+ * Check --toast-compression, and --manifest-checksums; the value may be NULL.
+ */
 extern void option_value_check_toast(const char *method);
 extern void option_value_check_checksums(const char *algorithm);
 
 /*
- * Of --slot: the names that the server takes (slot.c:
- * ReplicationSlotValidateName), so that statements need no quotes.
+ * Check --slot: the server must accept the name (slot.c:
+ * ReplicationSlotValidateName).  Such a name needs no quotes in statements.
  */
 extern void option_value_check_slot(const char *name);
 
-/* Of --subscription-conninfo. */
+/* Check --subscription-conninfo. */
 extern void option_value_check_conninfo(const char *conninfo);
 
 /*
- * Of --pipe and --incremental-pipe: every file must have a name of its own,
- * also if each database has its own directory; and of --pipe-copy, where this
- * holds for old and new names.  The pattern may be NULL.
+ * Check --pipe and --incremental-pipe: the command must differ for different
+ * file names and, with all_databases, for different directories.  In
+ * --pipe-copy, this applies to old and new names.  The pattern may be NULL.
  */
 extern void option_value_check_pipe(const char *option, const char *pattern,
 									bool all_databases);
@@ -170,12 +181,15 @@ extern void option_value_check_pipe_copy(const char *pattern,
 										 bool all_databases);
 
 /*
- * Of --metrics and --metrics-label: a label has a name that Prometheus takes
- * and no other label has, and needs a file.
+ * Check --metrics and --metrics-label.  Labels require --metrics.  Each label
+ * must have a name that is valid in Prometheus and that no other label has.
  */
 extern void option_value_check_metrics(const Options *options);
 
-/* Of --password-command or the like, which excludes -W; may be NULL. */
+/*
+ * Check --password-command or a similar option, which excludes -W; the
+ * command may be NULL.
+ */
 extern void option_value_check_password_command(const Options *options,
 												const char *command,
 												const char *option);

@@ -2,11 +2,11 @@
  * options_parse.c
  *		Reads the command line: pg_dump's options and our own.
  *
- * pg_dump's options of all majors are accepted; those that only choose what
- * is dumped go on to the stock pg_dump that makes the plan, which knows which
- * of them its major has and which exclude each other.  Options that concern
- * the output or the session are read here, some of them are passed on as
- * well.
+ * pg_dump's options of all majors are accepted.  Options that only select
+ * objects are passed to the stock pg_dump that makes the plan.  It knows
+ * which of them its major version has, and which exclude each other.  Options
+ * for the output or the session are read here, and some of them are also
+ * passed on.
  */
 #include "base/fe_compat.h"
 
@@ -21,7 +21,9 @@
  * ----------
  */
 
-/* Of the cluster, or set for each database separately. */
+/*
+ * Options of the whole cluster, and options that are set for each database.
+ */
 static const char *const own_names[] = {
 	"all-databases", "cluster-snapshot", "create", "dbname", "exclude-database",
 	"file", "globals-only", "host", "incremental", "incremental-copy-method",
@@ -44,14 +46,17 @@ cluster_options_note(Options *options, const char *name, const char *arg)
 /* ----------
  * Files of --mask-file: a line is an argument of --mask.
  *
- * A line that begins with a blank continues the one before it, and lines
- * that are empty or begin with # have no meaning.  This code decides only
- * where a mask ends; row_mask.c reads its contents.  A name in double quotes
- * may contain the end of a line.
+ * A line that begins with a blank continues the previous line.  Empty lines
+ * and lines that begin with # are ignored.  This code only finds the end of
+ * each mask; row_mask.c reads its contents.  A name in double quotes may
+ * contain a newline.
  * ----------
  */
 
-/* The text of a file, which ends in a newline if there is any; owned. */
+/*
+ * Returns the text of a file, with a newline at the end unless it is empty;
+ * owned.
+ */
 static char *
 read_text(const char *path)
 {
@@ -74,7 +79,7 @@ read_text(const char *path)
 	return text.data;
 }
 
-/* The number of the line that begins at pos. */
+/* Returns the number of the line that begins at pos. */
 static int
 line_number(const char *text, const char *pos)
 {
@@ -85,7 +90,7 @@ line_number(const char *text, const char *pos)
 	return n;
 }
 
-/* The newline that ends the mask that begins here. */
+/* Returns the newline that ends the mask that begins here. */
 static const char *
 mask_end(const char *text)
 {
@@ -94,7 +99,7 @@ mask_end(const char *text)
 
 	for (; *text; text++)
 	{
-		/* quotes count in the name only: an expression has its own rules */
+		/* only quotes in the name: expressions have other rules */
 		if (in_pattern && *text == '"')
 			quoted = !quoted;
 		if (*text == ':' && !quoted)
@@ -144,19 +149,20 @@ mask_file_read_file(Options *options, const char *path)
  * ----------
  */
 
-/* What becomes of an option: uses of a StockOption. */
+/* How an option is used: the values of StockOption.uses. */
 enum
 {
-	OURS = 0,					/* read here, and no business of pg_dump */
-	PASSED,						/* goes to pg_dump, even if it is read here */
-	INSERTS,					/* cannot be: rows as INSERT commands */
-	UPGRADE,					/* cannot be: for pg_upgrade only */
-	ANSWERED					/* by help_if_asked(), if it is spelled out;
-								 * larger: goes to pg_dump of this major on */
+	OURS = 0,					/* read here, and not passed to pg_dump */
+	PASSED,						/* passed to pg_dump, even if read here */
+	INSERTS,					/* refused: rows as INSERT commands */
+	UPGRADE,					/* refused: only for pg_upgrade */
+	ANSWERED					/* help_if_asked() has handled the full name;
+								 * a larger number: passed to pg_dump, from
+								 * this major version on */
 };
 
 /*
- * The union of pg_dump 15 to 19 (pg_dump.c:main), and those of ours that have
+ * All options of pg_dump 15 to 19 (pg_dump.c:main), and our options that have
  * a letter.
  */
 static const StockOption pg_dump_options[] = {
@@ -184,7 +190,7 @@ static const StockOption pg_dump_options[] = {
 	{{"file", OPTION_TEXT, MEMBER(directory)}, 'f'},
 	{{"filter", OPTION_WITH_VALUE, MEMBER(selects_tables)}, 0, 17},
 	{{"format", OPTION_WITH_VALUE}, 'F'},
-	/* ours, but with a letter, as other programs have them: -g, -r, -P */
+	/* our options with a letter, as in other programs: -g, -r, -P */
 	{{"globals-only", OPTION_FLAG, MEMBER(globals_only)}, 'g'},
 	{{"help", OPTION_BARE}, 0, ANSWERED},
 	{{"host", OPTION_TEXT, MEMBER(connection.pghost)}, 'h'},
@@ -277,7 +283,7 @@ pass_on(Options *options, const char *arg)
 	*array_add(options->pg_dump_args, options->n_pg_dump_args) = arg;
 }
 
-/* The options that mean more than that a member of Options is set. */
+/* Read an option that does more than setting a member of Options. */
 static void
 read_special(Options *options, char letter, const char *arg)
 {
@@ -293,7 +299,7 @@ read_special(Options *options, char letter, const char *arg)
 			options->sync_method = SYNC_NONE;
 			break;
 		case 2:
-			/* --no-sync counts, in either order of the two, as in pg_dump */
+			/* as in pg_dump, --no-sync takes precedence, in any order */
 			if (options->sync_method != SYNC_NONE)
 				options->sync_method = parse_sync(arg);
 			break;
@@ -317,7 +323,7 @@ read_option(Options *options, const StockOption *option, const char *arg)
 	option_table_store(options, &option->row, arg);
 	if (!option_read_common(options, option->letter, arg))
 		read_special(options, option->letter, arg);
-	/* pg_dump has the option since this major, but not before */
+	/* older pg_dumps do not have the option */
 	if (option->uses > ANSWERED && option->uses > options->needed_major)
 	{
 		options->needed_major = option->uses;
@@ -330,14 +336,14 @@ read_option(Options *options, const StockOption *option, const char *arg)
 				psprintf("--%s", name));
 	else
 	{
-		/* an argument goes apart, as it may be empty (-N '') */
+		/* pass the argument separately, because it may be empty (-N '') */
 		pass_on(options, psprintf("-%c", option->letter));
 		if (arg)
 			pass_on(options, arg);
 	}
 }
 
-/* What must hold between options; the rest of it pg_dump checks. */
+/* Check combinations of options, except those that pg_dump checks. */
 static void
 check_options(const Options *options, const OptionTable *table)
 {
@@ -357,7 +363,7 @@ check_options(const Options *options, const OptionTable *table)
 								   "--extra-float-digits", -15, 3);
 }
 
-/* What is not 0 unless it is given. */
+/* Returns options with their defaults, as far as these are not 0. */
 static Options *
 new_options(void)
 {
@@ -373,7 +379,7 @@ new_options(void)
 	return options;
 }
 
-/* Is --pipe given, or an abbreviation of it? */
+/* Was --pipe or an abbreviation of it specified? */
 static bool
 has_pipe(int argc, char **argv)
 {
@@ -391,9 +397,9 @@ read_options(Options *options, int argc, char **argv, const OptionTable *table)
 	int			c;
 
 	/*
-	 * --verify has a directory unless --pipe is given.  If the directory were
-	 * optional, "--verify -dir" would be two options, and with
-	 * POSIXLY_CORRECT no option could follow "--verify DIR".
+	 * --verify requires a directory unless --pipe is specified.  If the
+	 * directory were always optional, "--verify -dir" would be two options,
+	 * and with POSIXLY_CORRECT no option could follow "--verify DIR".
 	 */
 	for (struct option *name = names; name->name && !has_pipe(argc, argv); name++)
 		if (name->has_arg == optional_argument)
@@ -404,7 +410,7 @@ read_options(Options *options, int argc, char **argv, const OptionTable *table)
 		const StockOption *stock;
 		const OptionRow *row = option_table_find(table, c, &stock);
 
-		/* getopt_long() has said what is wrong */
+		/* getopt_long() has reported the error */
 		if (row == NULL || (stock && stock->uses == ANSWERED))
 			help_try_option(argv, names);
 		if (stock)
@@ -425,8 +431,8 @@ read_options(Options *options, int argc, char **argv, const OptionTable *table)
 }
 
 /*
- * The archive to verify: a directory, or what the command of --pipe returns;
- * not both.
+ * Set the archive to verify: a directory, or the files that the command of
+ * --pipe returns, but not both.
  */
 static void
 settle_verify(Options *options, int argc, char **argv)
@@ -462,15 +468,15 @@ options_parse(int argc, char **argv)
 	if (optind < argc && options->connection.dbname == NULL)
 		options->connection.dbname = argv[optind++];
 	help_refuse_more(argc, argv);
-	/* before the rules, which know of --mask alone */
+	/* before the rules, which contain --mask, but not --mask-file */
 	for (const SimpleStringListCell *cell = options->mask_files.head; cell;
 		 cell = cell->next)
 		mask_file_read_file(options, cell->val);
-	/* only now, as an option may stand before the one that it needs */
+	/* only now, because options may have any order */
 	check_options(options, &table);
 	if (options->incremental_pipe)
 		options->incremental = options->incremental_pipe;
-	/* as many read at a time */
+	/* the number of tasks that read at the same time */
 	if (options->tasks)
 	{
 		options->jobs = (int) options->tasks;

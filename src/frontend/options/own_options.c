@@ -1,6 +1,6 @@
 /*
  * own_options.c
- *		Reads the options that pg_dump does not have, by a table of them.
+ *		The table of options that pg_dump does not have, and their checks.
  */
 #include "base/fe_compat.h"
 
@@ -74,8 +74,8 @@ own_options_rows(int *n)
 
 /*
  * Rules that depend on the value of an option, or on a third option, are in
- * the functions below.  There is no rule for --mask-file, since its masks
- * have been added to those of --mask before the rules are checked.
+ * the functions below.  There is no rule for --mask-file, because its masks
+ * were added to those of --mask before the rules are checked.
  */
 static const OptionRule rules[] = {
 	{"--roles", NEEDS, "--target"},
@@ -110,14 +110,14 @@ static const OptionRule rules[] = {
 	{"--dry-run", EXCLUDES, "--check"},
 	{"--verify", EXCLUDES, "--clean-output -d/--dbname"},
 	{"--clean-output", EXCLUDES, "--target --pipe"},
-	/* a comparison makes nothing */
+	/* a comparison writes nothing */
 	{"--compare-with", EXCLUDES, "-f/--file --pipe --target --verify"
 		" --dry-run --check --report --incremental --manifest-fingerprints"
 		" --clean-output --create-slot -Z/--compress --sample --mask --also-from"
 	" --tasks --task"},
 	{"--report", EXCLUDES, "--dry-run --check"},
 	{"--report-history", NEEDS, "--report"},
-	/* metrics are about runs that make something */
+	/* metrics exist only for runs that write something */
 	{"--metrics", EXCLUDES, "--verify --dry-run --check --compare-with"},
 	{"--incremental-copy-method", NEEDS, "--incremental"},
 	{"--target", EXCLUDES, "--manifest-fingerprints"},
@@ -150,14 +150,14 @@ static const OptionRule rules[] = {
 	{"--create-subscription", EXCLUDES, "--slot-plugin"},
 	/* changes of rows that were left out would be lost */
 	{"--create-subscription", EXCLUDES, "--where --sample"},
-	/* the standbys take their snapshots themselves, at one moment */
+	/* the standbys take their snapshots themselves, at the same moment */
 	{"--also-from", EXCLUDES, "--target --verify --snapshot --create-slot"
 	" --serializable-deferrable"},
-	/* these would let out masked values, or compare them with the masks */
+	/* these would reveal unmasked values, or compare them with masked ones */
 	{"--mask", EXCLUDES, "--statistics --compare --verify"
 	" --create-subscription"},
 	{"--mask", EXCLUDES, "--create-slot", "Changes decoded from the slot contain unmasked columns."},
-	/* a task takes all but -j and how to connect from the leader's plan */
+	/* a task reads all but -j and the connection from the plan */
 	{"--task", NEEDS, "--plan"},
 	{"--task", EXCLUDES, "--tasks --run-tasks"},
 	{"--task", EXCLUDES, "--target", TASKS_DUMP},
@@ -172,7 +172,10 @@ static const OptionRule rules[] = {
 	{"--tasks", EXCLUDES, "-j/--jobs -r/--max-rate", EACH_TASK},
 };
 
-/* Two options that exclude each other: why, or NULL if that is obvious. */
+/*
+ * Exit with a message if both options were specified.  why is the reason, or
+ * NULL if it is obvious.
+ */
 static void
 exclude(bool given, const char *one, const char *other, const char *why)
 {
@@ -184,7 +187,7 @@ exclude(bool given, const char *one, const char *other, const char *why)
 	exit(1);
 }
 
-/* Raw tuples cross in blocks; COPY's formats do not. */
+/* Check --wire-compression, which applies only to raw tuples. */
 static void
 check_wire_compression(const char *value, const char *format)
 {
@@ -207,7 +210,7 @@ check_wire_compression(const char *value, const char *format)
 	}
 }
 
-/* Options of pg_dump's without which there are rows to compare. */
+/* With these options of pg_dump, there are no rows to compare. */
 static const char *const without_rows[] = {
 	"-s", "--no-data", "--statistics-only", "--section=pre-data",
 	"--section=post-data"
@@ -344,7 +347,10 @@ check_task(const Options *options)
 				options->pg_dump_args[i], LEADERS);
 }
 
-/* A run that only looks needs no command, and no place for the plan. */
+/*
+ * Check the options of the leader.  A run that only checks or plans requires
+ * no command, and no place for the plan.
+ */
 static void
 check_leader(const Options *options)
 {
@@ -377,7 +383,7 @@ own_options_check(const Options *options, const OptionTable *table)
 	bool		copies;
 
 	option_rules_check(options, rules, lengthof(rules), table);
-	/* What --all-databases makes by itself on a target. */
+	/* These conflict with what --all-databases does on a target anyway. */
 	copies = options->all_databases && options->target;
 	exclude(copies && options->check, "--all-databases", "--check",
 			"The roles that the databases require do not exist yet.");
@@ -402,10 +408,10 @@ own_options_check(const Options *options, const OptionTable *table)
 					"--compare-with",
 					j == 0 ? "-s/--schema-only" : without_rows[j], NULL);
 	option_value_check_metrics(options);
-	/* these values are read again where they are used */
+	/* check these values, which are read again where they are used */
 	(void) own_options_copy_method(options);
 	(void) own_options_by_wal(options);
-	/* fingerprints are of an archive, and compared with those of another */
+	/* fingerprints are written to an archive, or compared with one */
 	if (options->incremental_by && !options->manifest_fingerprints &&
 		options->incremental == NULL && options->incremental_pipe == NULL)
 		pg_fatal("option %s requires option %s or %s", "--incremental-by",
@@ -435,7 +441,7 @@ own_options_check(const Options *options, const OptionTable *table)
 		option_value_check_slot(options->slot);
 	if (options->subscription_conninfo)
 		option_value_check_conninfo(options->subscription_conninfo);
-	/* Each server needs a job, or a task, at least. */
+	/* Each server requires at least one job or task. */
 	n = 1;
 	for (const SimpleStringListCell *cell = options->also_from.head; cell;
 		 cell = cell->next)

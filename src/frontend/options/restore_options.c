@@ -1,11 +1,12 @@
 /*
  * restore_options.c
- *		Reads pg_parrestore's command line: pg_restore's options and our own.
+ *		Reads the command line of pg_parrestore: pg_restore's options and our
+ *		own.
  *
- * pg_restore's options of all majors are accepted.  Those that select entries
- * go on to the stock pg_restore that lists them, which knows which of them
- * its major has and which exclude each other; so do all others that do it no
- * harm.
+ * pg_restore's options of all majors are accepted.  Options that select
+ * entries are passed to the stock pg_restore that lists the entries.  It
+ * knows which of them its major version has, and which exclude each other.
+ * All other options that do not disturb the list are passed to it, too.
  */
 #include "base/fe_compat.h"
 
@@ -14,20 +15,22 @@
 #include "options/options_parse.h"
 #include "options/restore_options.h"
 
-/* What becomes of an option of pg_restore's. */
+/* How an option of pg_restore is used. */
 typedef enum RestoreOptionUse
 {
-	USE_HERE = 0,				/* it is ours to do, or of the connection */
-	USE_LIST = 1,				/* pg_restore -l knows what it means */
-	USE_MAKE = 2,				/* so do runs that make definitions */
-	USE_SELECT = 4,				/* leaves out definitions, extensions among
-								 * them */
-	USE_NAME = 8				/* selects by a name */
+	USE_HERE = 0,				/* only used here, for example for the
+								 * connection */
+	USE_LIST = 1,				/* passed to pg_restore -l */
+	USE_MAKE = 2,				/* passed to runs that create definitions */
+	USE_SELECT = 4,				/* it excludes some definitions, which may be
+								 * extensions */
+	USE_NAME = 8				/* it selects by name */
 } RestoreOptionUse;
 
 /*
- * The union of pg_restore 15 to 18 (pg_restore.c:main).  What is not given to
- * its runs as it stands is told to them by stock_pg_restore.c.
+ * All options of pg_restore 15 to 18 (pg_restore.c:main).  If an option is
+ * not passed to runs of pg_restore unchanged, stock_pg_restore.c passes it in
+ * another form.
  */
 static const StockOption restore_options[] = {
 	{{"clean", OPTION_FLAG, MEMBER(clean)}, 'c', USE_LIST},
@@ -99,12 +102,12 @@ static const OptionTable table = {
 	restore_options, lengthof(restore_options), own_options, lengthof(own_options)
 };
 
-/* One of ours in Options.own_given. */
+/* The bit of one of our options in Options.own_given. */
 #define OWN_BIT(no) (UINT64CONST(1) << (no))
 
 StaticAssertDecl(lengthof(own_options) <= 64, "each of our options has a bit");
 
-/* Arguments for a program, NULL terminated. */
+/* Arguments for a program, NULL-terminated. */
 typedef struct ArgList
 {
 	const char **args;
@@ -120,7 +123,7 @@ typedef struct CommandLine
 	ArgList		all;
 	ArgList		list;
 	ArgList		make;
-	int			sections;		/* that --section has named */
+	int			sections;		/* the sections of --section */
 } CommandLine;
 
 static void
@@ -131,7 +134,7 @@ add_arg(ArgList *list, const char *arg)
 	list->args[list->n] = NULL;
 }
 
-/* The options that mean more than that a member of Options is set. */
+/* Read an option that does more than setting a member of Options. */
 static void
 read_special(Options *options, char letter, const char *arg)
 {
@@ -160,10 +163,10 @@ read_option(CommandLine *line, const StockOption *option, const char *arg)
 	option_table_store(line->options, &option->row, arg);
 	if (!option_read_common(line->options, option->letter, arg))
 		read_special(line->options, option->letter, arg);
-	/* it has no use otherwise (pg_restore.c:main) */
+	/* as in pg_restore.c:main */
 	if (strcmp(option->row.name, "transaction-size") == 0)
 		line->options->exit_on_error = true;
-	/* of a script alone: pg_restore says so */
+	/* only valid for a script, which pg_restore reports */
 	if (strcmp(option->row.name, "restrict-key") == 0 &&
 		line->options->by_stock == NULL)
 		line->options->by_stock = "";
@@ -181,13 +184,13 @@ read_option(CommandLine *line, const StockOption *option, const char *arg)
 		add_arg(&line->make, text);
 }
 
-/* Does an option of ours have a use where stock pg_restore runs? */
+/* Is one of our options useful if stock pg_restore does the work? */
 static bool
 is_for_stock(const Options *options, size_t offset)
 {
 	if (offset == MEMBER(pg_restore_path))
 		return true;
-	/* pg_restore -l needs only toc.dat, which a command returns */
+	/* pg_restore -l only requires toc.dat, which a command returns */
 	return options->list && options->pipe_command &&
 		(offset == MEMBER(pipe_command) || offset == MEMBER(retries) ||
 		 offset == MEMBER(stall_timeout));
@@ -212,7 +215,7 @@ restore_options_check_stock(const Options *options, const char *reason)
 
 #define OF_ONE "This option applies to one database only."
 
-/* The rest of what must hold between options pg_restore checks. */
+/* pg_restore checks all other combinations of options. */
 static const OptionRule rules[] = {
 	{"--exclude-database", NEEDS, "--all-databases"},
 	{"--globals-only", NEEDS, "--all-databases"},
@@ -247,8 +250,9 @@ refuse_file_and_database(const Options *options)
 }
 
 /*
- * A file in the custom format is read at many places, which the output of a
- * command does not allow.  Other formats are pg_restore's to read.
+ * Check --pipe.  Only the directory format can be read through commands: a
+ * file in the custom format is read at many offsets, and other formats are
+ * left to pg_restore.
  */
 static void
 check_pipe(Options *options)
@@ -279,7 +283,7 @@ check_options(Options *options)
 	archive = options->restore;
 
 	option_rules_check(options, rules, lengthof(rules), &table);
-	/* of all databases the check shows what would be resumed */
+	/* for all databases, --check shows what would be resumed */
 	if (options->resume && options->check && !options->all_databases)
 		pg_fatal("options %s and %s cannot be used together", "--resume", "--check");
 	if (options->all_databases && archive == NULL)
@@ -297,8 +301,7 @@ check_options(Options *options)
 		options->by_stock = "the archive comes from standard input";
 
 	/*
-	 * An option that stock pg_restore does not have must not be ignored in
-	 * silence.
+	 * Do not silently ignore an option that stock pg_restore does not have.
 	 */
 	if (options->by_stock)
 		restore_options_check_stock(options, options->by_stock);
