@@ -1,5 +1,5 @@
-# --pipe: every file goes to a command, toc.dat last, and no command is told
-# that its file has ended when it has not.
+# pg_pardump --pipe: each file is written to a command, toc.dat last.  A command
+# never sees the end of its input before the file is complete.
 
 use strict;
 use warnings;
@@ -46,8 +46,8 @@ sub new_dir
 	return $dir;
 }
 
-# Runs a dump to this command, in which DIR is a new directory; returns its
-# exit code, what it says, and the directory.
+# Runs a dump to this command, in which DIR stands for a new directory.  Returns
+# the exit code, the messages, and the directory.
 sub pipe_to
 {
 	my ($command, @options) = @_;
@@ -58,14 +58,14 @@ sub pipe_to
 	return ($rc, $err, $dir);
 }
 
-# The kinds of files there are, each as often as it is.
+# Returns the names of the data files, sorted, with N instead of dump IDs.
 sub kinds
 {
 	my ($dir) = @_;
 	return sort map { s/^(\d+(?=\.dat)|blobs_\d+)/N/r } data_files($dir);
 }
 
-# What data_files() does not list; toc.dat comes last.
+# The files that data_files() does not list.
 my @whole = ('toc.dat', 'pg_pardump_manifest.json');
 
 # ---- the same files as in a directory, toc.dat last
@@ -82,10 +82,10 @@ is($order[-1], 'toc.dat', 'to files: toc.dat is last');
 unlink "$dir/order";
 is_deeply([ sort @order ], [ sort @whole, data_files($dir) ], 'to files: each file once');
 # dump IDs may differ from run to run
-is_deeply([ kinds($dir) ], [ kinds($stock) ], 'to files: as in a directory');
+is_deeply([ kinds($dir) ], [ kinds($stock) ], 'to files: the same files as in a directory');
 make_database($node, 'copy');
 restore_ok($node, $dir, 'copy', 'to files', '-j2');
-# the manifest has the files as they were piped, toc.dat too
+# the manifest contains the sizes of the piped files, also of toc.dat
 my $manifest = slurp_file("$dir/pg_pardump_manifest.json");
 foreach my $file ('toc.dat', data_files($dir))
 {
@@ -94,16 +94,16 @@ foreach my $file ('toc.dat', data_files($dir))
 }
 same_data_ok($source, fingerprint($node, 'copy'), 'to files');
 
-# what is in the pattern
+# signs in the pattern
 ($rc, $err, $dir) = pipe_to('cat >"DIR/100%% of "%f.x', @data);
 is("$rc$err", '0', 'percent signs: exit code');
 is_deeply([ sort map { s/of (\d+(?=\.dat)|blobs_\d+)/of N/r } data_files($dir) ],
 	[ sort map { "100% of $_.x" } @whole, kinds($stock) ], 'percent signs');
 ($rc, $err, $dir) = pipe_to('echo "to %f" >&1; echo "not %f" >&2; cat >DIR/%f', @data, '-s');
 is($err, join('', map { "to $_\nnot $_\n" } reverse @whole),
-	'what commands say goes to standard error');
+	'the output of commands is written to standard error');
 
-# ---- encrypted, with a real tool
+# ---- encryption with age
 
 my $key = new_path('key');
 my ($made, undef, $said) = run_program('age-keygen', '-o', $key);
@@ -128,14 +128,14 @@ same_data_ok($source, fingerprint($node, 'decrypted'), 'age');
 foreach my $try (
 	[ 'exit code', 'case %f in *.dat*) exit 3;; esac; cat >DIR/%f',
 		qr/command for file "\S+\.dat\S*" failed: child process exited with exit code 3.*Command was: case /s ],
-	[ 'after all', 'cat >DIR/%f; case %f in blob_*) exit 4;; esac',
+	[ 'after all data', 'cat >DIR/%f; case %f in blob_*) exit 4;; esac',
 		qr/command for file "blob_\d+\.dat\S*" failed: .* exit code 4/ ],
-	[ 'at the end', 'cat >/dev/null; case %f in toc.dat) exit 5;; esac',
+	[ 'toc.dat', 'cat >/dev/null; case %f in toc.dat) exit 5;; esac',
 		qr/command for file "toc\.dat" failed: .* exit code 5/ ],
 	[ 'killed', 'kill -9 $$; : %f', qr/failed: child process was terminated by signal 9/ ],
 	[ 'reads nothing of a small file', 'case %f in toc.dat) ;; *) cat >DIR/%f;; esac',
 		qr/command for file "toc\.dat" exited before it had read all of its input/ ],
-	[ 'a pipeline whose last command is content', '/nowhere/program %f 2>&1 | cat >DIR/%f',
+	[ 'a pipeline whose last command succeeds', '/nowhere/program %f 2>&1 | cat >DIR/%f',
 		qr/command for file "\S+" exited before it had read all of its input/ ],
 	[ 'reads a part', 'head -c 10 >DIR/%f', qr/command for file "\S+" exited before it had read all/ ],
 	[ 'no such program', '/nowhere/program %f', qr/failed: command not found/ ])
@@ -159,12 +159,12 @@ foreach my $try ([ 'cat', qr/invalid value "cat" for option --pipe.*must contain
 ($rc, undef, $err) = run_program('pg_pardump', @data, '--pipe=cat >%f', '-f', new_path('both'));
 like($err, qr/options --pipe and -f\/--file cannot be used together/, 'with -f');
 
-# ---- ends in the midst of a file: its command must not come to its own end
+# ---- a run ends in the middle of a file: the command must not see the end of its input
 
 hold_gates($node, 'pipe');
 
-# Starts a dump whose command makes a ".done" when it has had a file; waits until the
-# file has begun, and its rows wait at the gate.  Returns the dump.
+# Starts a dump whose command creates a ".done" file after each file.  Waits until a file is
+# being written and the reading of its rows waits at the gate.  Returns the dump.
 sub start_piped
 {
 	my ($dir) = @_;
@@ -182,7 +182,7 @@ my $dump = start_piped($dir);
 kill TERM => $dump->{pid};
 is(end_dump($dump), 1, 'a signal: exit code');
 nothing_remains_ok($node, $dir, 'a signal');
-is_deeply([ glob "$dir/*.done" ], [], 'a signal: no command came to its end');
+is_deeply([ glob "$dir/*.done" ], [], 'a signal: no command saw the end of its input');
 open_gate();
 
 $dir = new_dir();
@@ -190,10 +190,10 @@ $dump = start_piped($dir);
 kill KILL => $dump->{pid};
 is(end_dump($dump), 137, 'the leader is killed: exit code');
 nothing_remains_ok($node, $dir, 'the leader is killed');
-is_deeply([ glob "$dir/*.done" ], [], 'the leader is killed: no command came to its end');
+is_deeply([ glob "$dir/*.done" ], [], 'the leader is killed: no command saw the end of its input');
 open_gate();
 
-# a worker that is killed cannot prevent that: there must be no archive then
+# A worker that is killed cannot end its command, so no archive may be completed.
 $dir = new_dir();
 $dump = start_piped($dir);
 kill KILL => children($dump->{pid});
@@ -204,7 +204,7 @@ ok(!-e "$dir/toc.dat", 'a worker is killed: no toc.dat');
 nothing_remains_ok($node, $dir, 'a worker is killed');
 open_gate();
 
-# a worker that is replaced
+# a worker that loses its connection, and does its job again
 $dir = new_dir();
 $dump = start_piped($dir);
 is(value($node, 'postgres', <<'SQL'), 't', 'a worker loses its connection');
@@ -221,8 +221,8 @@ is_deeply([ scalar(() = slurp_file((grep { !/toc\.dat/ } glob "$dir/*.dat")[0]) 
 	'a lost connection: all rows');
 hold();
 
-# A command of several processes, deaf to SIGTERM: each that saw the end of its input
-# would publish what it has.
+# A command with several processes that ignore SIGTERM.  A process that sees the end of its
+# input stores what it has got as the file.
 foreach my $action ('stall', 'reset')
 {
 	my $proxy = start_proxy($node, [ 1, 300_000, $action ]);
@@ -238,7 +238,7 @@ foreach my $action ('stall', 'reset')
 	my @published = split /\n/, slurp_file("$dir/order");
 	is_deeply([ sort @published ], [ sort @whole, grep { !/order/ } data_files($dir) ],
 		"$action: each file is published once");
-	is(scalar(() = glob "$dir/.ended.*"), scalar @published, "$action: nothing else saw an end");
+	is(scalar(() = glob "$dir/.ended.*"), scalar @published, "$action: no other process saw the end of its input");
 	unlink "$dir/order", glob "$dir/.ended.* $dir/.part.*";
 	make_database($node, "copy_$action");
 	restore_ok($node, $dir, "copy_$action", $action, '-j2');

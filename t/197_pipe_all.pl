@@ -1,6 +1,6 @@
-# Dumps of all databases that commands write and return: %d is the directory of a file.
-# What a command did not return is read again, and nothing is created before the archives
-# were found.
+# Dumps of all databases with --pipe: commands write and return the files, and %d is the
+# directory of a file.  A file that a command does not return is read again.  A restore
+# creates nothing before it has read all archives' tables of contents.
 
 use strict;
 use warnings;
@@ -29,8 +29,8 @@ SQL
 my $want = cluster_print($source, @names);
 my $globals = globals_text($source);
 
-# Dumps through this command, in which DIR is a new directory; returns what run_program
-# does and the directory.
+# Dumps all databases to this command, in which DIR stands for a new directory.  Returns the
+# results of run_program, and the directory.
 sub dump_piped
 {
 	my ($command) = @_;
@@ -44,30 +44,30 @@ sub dump_piped
 
 my $store = 'mkdir -p DIR/%d && cat >DIR/%d/%f';
 my ($rc, $out, $err, $dir) = dump_piped("$store && echo %d/%f >>DIR.log");
-is("$rc$err", '0', 'dumped: nothing is said');
+is("$rc$err", '0', 'dump: no messages');
 my @written = split /\n/, slurp_file("$dir.log");
-is_deeply([ @written[ -2, -1 ] ], [ './globals.sql', './map.json' ], 'dumped: what is written last');
-is_deeply({ map { $_->{Name} => $_->{State} } @{ read_map($dir)->{Databases} } }, { map { $_ => 'complete' } @names }, 'dumped: the map');
-is_deeply([ sort map { s/^\Q$dir\E\///r } glob "$dir/databases/*/*" ], [ sort grep { /^databases/ } @written ], 'dumped: files');
+is_deeply([ @written[ -2, -1 ] ], [ './globals.sql', './map.json' ], 'dump: globals.sql and map.json are written last');
+is_deeply({ map { $_->{Name} => $_->{State} } @{ read_map($dir)->{Databases} } }, { map { $_ => 'complete' } @names }, 'dump: the map lists all databases as complete');
+is_deeply([ sort map { s/^\Q$dir\E\///r } glob "$dir/databases/*/*" ], [ sort grep { /^databases/ } @written ], 'dump: each file is stored in the directory of its database');
 ($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '--verify', $dir);
-is("$rc$err", '0', 'dumped: as into a directory');
+is("$rc$err", '0', 'dump: the stored files are a complete directory dump');
 my $shop = archive_of($dir, 'shop') =~ s/^\Q$dir\E\///r;
 
 my $failed;
 ($rc, undef, $err, $failed) = dump_piped("[ %d/%f != $shop/toc.dat ] || exit 3; $store");
 is($rc, 1, 'a database fails: exit code');
 like($err, qr/^pg_pardump:shop: error: command for file "toc\.dat" failed: .*^pg_pardump: error: could not dump 1 of 4 databases\n/ms, 'a database fails: message');
-is_deeply([ map { $_->{Name} } grep { $_->{State} eq 'failed' } @{ read_map($failed)->{Databases} } ], ['shop'], 'a database fails: the map');
+is_deeply([ map { $_->{Name} } grep { $_->{State} eq 'failed' } @{ read_map($failed)->{Databases} } ], ['shop'], 'a database fails: the map lists it as failed');
 ($rc, undef, $err, $failed) = dump_piped("[ %d/%f != ./globals.sql ] || exit 3; $store");
 is($rc, 1, 'globals.sql fails: exit code');
 like($err, qr/^pg_pardump: error: command for file "globals\.sql" failed: /m, 'globals.sql fails: message');
 ok(!-e "$failed/map.json", 'globals.sql fails: no map');
 
-# ---- verified
-
+# ---- verification
 my $read = "cat $dir/%d/%f";
 
-# A command that does this for one file, at first or always, and else returns the file.
+# A command that returns all files except one, for which it runs the given command: each
+# time, or, with a flag file, only the first time.
 sub read_but
 {
 	my ($file, $command, $flag) = @_;
@@ -79,9 +79,9 @@ sub verify_piped { return run_program('pg_pardump', '--all-databases', '--verify
 
 my $page = new_path('page');
 ($rc, $out, $err) = verify_piped($read, "--report=$page");
-is("$rc$err", '0', 'verified: nothing is said');
-like($out, qr/^\[4\/4\] /m, 'verified: each database');
-unlike(slurp_file("$page/index.html"), qr/\Q$dir\E/, 'verified: the command is not on the page');
+is("$rc$err", '0', 'verification: no messages');
+like($out, qr/^\[4\/4\] /m, 'verification: each database is reported');
+unlike(slurp_file("$page/index.html"), qr/\Q$dir\E/, 'verification: the report does not contain the command');
 my ($te) = grep { is_table_data($_) } @{ read_toc("$dir/$shop")->{entries} };
 my $rows = data_path("$dir/$shop", $te) =~ s/.*\///r;
 foreach my $try (
@@ -92,7 +92,7 @@ foreach my $try (
 	[ "$shop/$rows", 'true', qr/file "\Q$rows\E" (?:of table public\.orders )?could not be read: command for file "\Q$rows\E" returned 0 bytes / ])
 {
 	my ($file, $command, $message) = @$try;
-	my $what = "verified, $file, $command" =~ s/ \/\S*\// /r;
+	my $what = "verification, $file, $command" =~ s/ \/\S*\// /r;
 	($rc, undef, $err) = verify_piped(read_but($file, $command, new_path('flag')), '--retries=1');
 	is($rc, 0, "$what, once: exit code");
 	like($err, qr/^pg_pardump(?::shop)?: warning: $message[^\n]*; retry 1 of 1 in 0\.5 s\n/, "$what, once: message");
@@ -101,8 +101,7 @@ foreach my $try (
 	like($err, qr/^pg_pardump(?::shop)?: error: $message/m, "$what: message");
 }
 
-# ---- restored
-
+# ---- restore
 sub restore_piped
 {
 	my ($node, $command, @options) = @_;
@@ -112,17 +111,17 @@ sub restore_piped
 my $log = new_path('log');
 my $target = start_cluster('pipe_all_target');
 ($rc, undef, $err) = restore_piped($target, "echo %d/%f >>$log; exec $read");
-is("$rc$err", '0', 'restored: nothing is said');
-is(globals_text($target), $globals, 'restored: roles');
-same_cluster_ok($want, $target, 'restored');
+is("$rc$err", '0', 'restore: no messages');
+is(globals_text($target), $globals, 'restore: roles');
+same_cluster_ok($want, $target, 'restore');
 my @was_read = split /\n/, slurp_file($log);
-is_deeply([ @was_read[ 0, 1 ] ], [ './map.json', './globals.sql' ], 'restored: what is read first');
+is_deeply([ @was_read[ 0, 1 ] ], [ './map.json', './globals.sql' ], 'restore: map.json and globals.sql are read first');
 my %times;
 $times{$_}++ foreach grep { !/toc\.dat$|\.json$/ } @was_read;
-is_deeply([ grep { $times{$_} > 1 } sort keys %times ], [], 'restored: other files are read once');
+is_deeply([ grep { $times{$_} > 1 } sort keys %times ], [], 'restore: other files are read once');
 $target->stop;
 
-# an archive that is not there; then a table that is not
+# a missing archive, then a missing table
 my $other = start_cluster('pipe_all_other');
 ($rc, undef, $err) = restore_piped($other, read_but("$shop/toc.dat", 'exit 3'), '--retries=0');
 is($rc, 1, 'an archive is missing: exit code');
@@ -132,11 +131,10 @@ is(value($other, 'postgres', "SELECT (SELECT count(*) FROM pg_database) + (SELEC
 is($rc, 1, 'a table is missing: exit code');
 like($err, qr/^pg_parrestore:shop: error: [^\n]*command for file "\Q$rows\E" failed: .*^pg_parrestore: error: could not restore 1 of 4 databases\n.*hint: Remove the cause, then run the same command with --resume\.\n/ms, 'a table is missing: message');
 ($rc, undef, $err) = restore_piped($other, $read, '--resume');
-is($rc, 0, 'resumed: exit code') or diag($err);
-same_cluster_ok($want, $other, 'resumed');
+is($rc, 0, 'resumed restore: exit code') or diag($err);
+same_cluster_ok($want, $other, 'resumed restore');
 
-# ---- refused
-
+# ---- refused patterns
 foreach my $try ([ 'pg_pardump', 'cat >%f' ], [ 'pg_pardump', 'cat >%d' ], [ 'pg_pardump', 'cat >%d/%f/%x' ], [ 'pg_pardump', 'cat >%%d/%f' ], [ 'pg_parrestore', 'cat %f', '-d', 'x' ])
 {
 	my ($program, $pattern, @options) = @$try;

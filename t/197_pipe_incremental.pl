@@ -1,6 +1,6 @@
-# Incremental dumps whose previous archive commands return (--incremental-pipe) and copy
-# (--pipe-copy): the new archive is complete, files that were copied are not read, and what
-# is wrong with them is found by --verify.
+# Incremental dumps with --incremental-pipe, which returns files of the previous archive, and
+# --pipe-copy, which copies them: the new archive is complete, copied files are not read, and
+# --verify finds damage in them.
 
 use strict;
 use warnings;
@@ -36,8 +36,8 @@ sub new_dir
 
 my %default = (pipe => 'cat >NEW/%f', read => 'cat OLD/%f 2>/dev/null', copy => 'cp OLD/%o NEW/%f');
 
-# The options of a dump into this directory: commands, in which NEW and OLD are the
-# directories of both archives, and others.
+# The options of a dump into this directory.  In the commands, NEW and OLD stand for the
+# directories of both archives.
 sub pipe_options
 {
 	my ($new, $old, %params) = @_;
@@ -45,7 +45,7 @@ sub pipe_options
 	return ("--pipe=$command{pipe}", "--incremental-pipe=$command{read}", "--pipe-copy=$command{copy}", @{ $params{options} // [] });
 }
 
-# Runs an incremental dump.  Returns the new archive as a hash: its "dir", and the "rc",
+# Runs an incremental dump.  Returns a hash with the "dir" of the new archive, and the "rc",
 # "out" and "err" of the run.
 sub piped
 {
@@ -55,7 +55,8 @@ sub piped
 	return \%new;
 }
 
-# It must succeed and say this, or nothing.  Returns the new archive's directory.
+# Runs an incremental dump, which must succeed and print this message, or none.  Returns the
+# directory of the new archive.
 sub piped_ok
 {
 	my ($what, $old, %params) = @_;
@@ -66,7 +67,7 @@ sub piped_ok
 	return $new->{dir};
 }
 
-# It must fail, say this, and leave no toc.dat.
+# Runs an incremental dump, which must fail with this message, and leave no toc.dat.
 sub piped_failed
 {
 	my ($what, $old, $message, %params) = @_;
@@ -77,8 +78,8 @@ sub piped_failed
 	return $new->{dir};
 }
 
-# A command that does this for one file of the previous archive, at first or always, and
-# then what comes next.
+# A command that runs $command for one file of the previous archive, each time or, with a
+# flag file, only the first time.  Then, or for other files, it runs $next.
 sub but
 {
 	my ($sign, $name, $command, $next, $flag) = @_;
@@ -106,27 +107,27 @@ my $full = full_archive($node, 'shop', 'the first');
 		options => ["--log-json=$log"]);
 	how_ok($dir, $what, qr/^p+$/, @fingerprinted);
 	how_ok($dir, "$what, dumped", qr/^\.+$/, qw(never small empty));
-	is_deeply([ lines($read) ], [ $manifest_name, 'toc.dat' ], "$what: files that are read");
+	is_deeply([ lines($read) ], [ $manifest_name, 'toc.dat' ], "$what: only the manifest and toc.dat are read");
 	my @reused = grep { $_->{Reused} } row_files($dir);
-	is_deeply([ grep { $_->{Reused} ne 'pipe-copy' } @reused ], [], "$what: the manifest says how");
+	is_deeply([ grep { $_->{Reused} ne 'pipe-copy' } @reused ], [], "$what: the manifest names the copy method");
 	is_deeply([ sort map { (split / /)[1] } lines($copied) ], [ sort map { $_->{Path} } @reused ], "$what: each file is copied once");
 	my @events = map { JSON::PP->new->utf8->decode($_) } lines($log);
 	my %ends = map { ($_->{file} => $_) } grep { $_->{event} eq 'chunk_end' } @events;
-	is_deeply([ grep { ($ends{ $_->{Path} }{reused} // '') ne ($_->{Reused} // '') } row_files($dir) ], [], "$what: events");
+	is_deeply([ grep { ($ends{ $_->{Path} }{reused} // '') ne ($_->{Reused} // '') } row_files($dir) ], [], "$what: events name the copy method");
 	my ($old, $new) = map { read_manifest($_)->{'Fingerprint-Key'} } $mon, $dir;
 	is($new, $old, "$what: the key is inherited");
 	same_contents_ok($dir, $full, $what);
 	verified_ok($dir, $what);
 
-	# a run that only looks
+	# runs that only plan or check
 	foreach my $option ('--dry-run', '--check')
 	{
-		my $looks = piped($mon, copy => "echo >>$copied.more; $default{copy}", options => [$option]);
-		is($looks->{rc}, 0, "$option: exit code");
-		like($looks->{out} . $looks->{err}, qr/^(?:reusable from the previous archive, if rows have not changed: [1-9]|  reused from the previous archive: up to [1-9])/m, "$option: what may be reused");
-		is_deeply([ glob "$looks->{dir}/*" ], [], "$option: no file");
+		my $checked = piped($mon, copy => "echo >>$copied.more; $default{copy}", options => [$option]);
+		is($checked->{rc}, 0, "$option: exit code");
+		like($checked->{out} . $checked->{err}, qr/^(?:reusable from the previous archive, if rows have not changed: [1-9]|  reused from the previous archive: up to [1-9])/m, "$option: reusable bytes are printed");
+		is_deeply([ glob "$checked->{dir}/*" ], [], "$option: no file is written");
 	}
-	ok(!-e "$copied.more", 'no command copies for a run that only looks');
+	ok(!-e "$copied.more", '--dry-run and --check copy no file');
 }
 
 # ---- some rows have changed, and files have other names
@@ -144,11 +145,11 @@ my $tue;
 	how_ok($tue, $what, qr/^p+\.+$/, 'appended');
 	how_ok($tue, $what, qr/^p+\..*p.*\.$/, 'updated');
 	how_ok($tue, $what, qr/^p+$/, qw(docs types parts_old));
-	cmp_ok(scalar(grep { !/^(\S+) \1$/ } lines($copied)), '>', 0, "$what: other names");
+	cmp_ok(scalar(grep { !/^(\S+) \1$/ } lines($copied)), '>', 0, "$what: files are copied to other names");
 	verified_ok($tue, $what);
 	same_when_restored_ok($node, $tue, $data, $what);
 
-	# the next one needs the second only, also with fewer jobs
+	# the next dump requires only the second archive, also with fewer jobs
 	my $away = "$mon.away";
 	rename $mon, $away or die "could not rename \"$mon\": $!";
 	my $wed = piped_ok('the third', $tue, options => ['-j1']);
@@ -171,10 +172,10 @@ foreach my $try ([ 'exit code', 'exit 3', qr/child process exited with exit code
 	piped_failed($what, $tue, qr/^pg_pardump: error: $message[^\n]*\npg_pardump: detail: Command was: [^\n]*\npg_pardump: detail: The command was run 2 times\.\npg_pardump: hint: If the file is missing, /m,
 		copy => but('%o', $name, "$command", $default{copy}), options => ['--retries=1']);
 }
-piped_failed('a file that is missing', damaged($tue, gone($name)), qr/^cp: .*^pg_pardump: error: could not copy file "\Q$name\E" of the previous archive: /ms,
+piped_failed('missing file', damaged($tue, gone($name)), qr/^cp: .*^pg_pardump: error: could not copy file "\Q$name\E" of the previous archive: /ms,
 	options => ['--retries=0']);
 
-# a run that ends does not leave a command behind
+# a run that is ended also ends its commands
 {
 	my $what = 'a signal while a file is copied';
 	my $dir = new_dir();
@@ -187,7 +188,7 @@ piped_failed('a file that is missing', damaged($tue, gone($name)), qr/^cp: .*^pg
 	wait_until('no command is left', sub { return (run_program('pgrep', '-fc', '^sleep 100198$'))[1] == 0; });
 }
 
-# ---- files of the previous archive that are damaged are found by --verify
+# ---- --verify finds damaged files that were copied from the previous archive
 
 my $first = (grep { $_->{Fingerprint} } row_files($tue, 'types'))[0];
 foreach my $try ([ 'other bytes', flipped($name, 100) ], [ 'fewer bytes', cut($name, 1000) ],
@@ -265,7 +266,7 @@ sub of_previous
 {
 	my @all = map { new_path('all') } 0 .. 3;
 	# databases without the extension cannot have fingerprints, but have no large table
-	is(all_databases($all[0], '--manifest-fingerprints'), '0', 'all databases, the first');
+	is(all_databases($all[0], '--manifest-fingerprints'), '0', 'all databases, first dump');
 	sql($node, 'shop', 'UPDATE updated SET n = n + 1 WHERE id = 1');
 	like(all_databases($all[1], of_previous(@all[ 0, 1 ]), '--check'), qr/\A0/, 'all databases: --check');
 	ok(!-e $all[1], 'all databases: --check runs no command that writes');
@@ -276,18 +277,17 @@ sub of_previous
 	($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '--verify', "--pipe=cat $all[1]/%d/%f");
 	is("$rc$err", '0', 'all databases: verified');
 
-	# the same tables in a database that has another directory
+	# the same tables in a database with another OID, and so with another directory
 	sql($node, 'postgres', $_) foreach 'CREATE DATABASE other TEMPLATE shop STRATEGY file_copy', 'DROP DATABASE shop', 'ALTER DATABASE other RENAME TO shop';
 	is(all_databases($all[2], of_previous(@all[ 1, 2 ])), '0', 'all databases, another OID: exit code');
-	isnt((archive_of($all[2], 'shop') =~ /(\d+)$/)[0], ($shop =~ /(\d+)$/)[0], 'all databases, another OID');
+	isnt((archive_of($all[2], 'shop') =~ /(\d+)$/)[0], ($shop =~ /(\d+)$/)[0], 'all databases, another OID: another directory');
 	how_ok(archive_of($all[2], 'shop'), 'all databases, another OID', qr/^\.+$/, @fingerprinted);
 	is(scalar(grep { !$_->{Fingerprint} } row_files(archive_of($all[2], 'shop'), 'docs')), 0, 'all databases, another OID: fingerprints for the next dump');
-	like(all_databases($all[3], of_previous(new_dir(), $all[3]), '--retries=0'), qr/\A1.*^pg_pardump: error: command for file "map\.json" failed: /ms, 'all databases, no map');
+	like(all_databases($all[3], of_previous(new_dir(), $all[3]), '--retries=0'), qr/\A1.*^pg_pardump: error: command for file "map\.json" failed: /ms, 'all databases, no map: exit code and message');
 	ok(!-e $all[3], 'all databases, no map: nothing is written');
 }
 
-# ---- refused
-
+# ---- refused options
 my ($pipe, $read, $copy) = ('--pipe=cat >%f', '--incremental-pipe=cat %f', '--pipe-copy=cp %o %f');
 foreach my $try (
 	[ [ $read, $copy, '-f', new_path('refused') ], qr/option --incremental-pipe requires option --pipe\n.*detail: Files are copied from the previous archive / ],

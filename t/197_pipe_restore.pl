@@ -1,5 +1,6 @@
 # pg_parrestore --pipe and pg_pardump --verify --pipe: commands return the files of an
-# archive, each once.  Only toc.dat is stored, and no command gets an unusual name.
+# archive, and each file is read once.  Only toc.dat is stored, and commands get only names
+# without special characters.
 
 use strict;
 use warnings;
@@ -16,12 +17,12 @@ use Pardump::Toc qw(read_toc write_toc copy_archive is_table_data);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# other files may run at the same time
+# a command with a number of its own, because other test files may run at the same time
 my $sleep = "sleep 100197.$$";
 
 my $node = start_pipe_shop('pipe_restore');
 
-# ---- every compression: the same database, each file read once
+# ---- with every compression, the databases are equal, and each file is read once
 
 my %archives;
 foreach my $codec (codecs($node))
@@ -34,10 +35,10 @@ foreach my $codec (codecs($node))
 			$program eq 'pg_pardump' ? '--chunk-size=128kB' : ());
 		my $log = new_path('log');
 		my $err = piped_ok(pipe_copy(), $what, "echo %f >>$log; exec cat $dir/%f", '-j3');
-		like($err, $program eq 'pg_pardump' ? qr/^\z/ : $no_manifest, "$what: what it says");
+		like($err, $program eq 'pg_pardump' ? qr/^\z/ : $no_manifest, "$what: messages");
 		my @read = split /\n/, slurp_file($log);
 		my @first = ('toc.dat', $program eq 'pg_pardump' ? $manifest_name : ());
-		is_deeply([ @read[ 0 .. $#first ] ], \@first, "$what: what is read first");
+		is_deeply([ @read[ 0 .. $#first ] ], \@first, "$what: toc.dat and the manifest are read first");
 		is_deeply([ sort @read ], [ sort @first, data_files($dir) ], "$what: each file is read once");
 	}
 }
@@ -46,31 +47,31 @@ my $plain = $archives{'pg_pardump none'};
 my $stock = $archives{'pg_dump gzip'};
 my $stock_plain = $archives{'pg_dump none'};
 
-# ---- what is local, and what commands are given
+# ---- local files, and the environment of commands
 
 my $seen = new_path('seen');
 my $temp = temp_dir();
-piped_ok(pipe_copy(), 'only toc.dat is local', <<"SH");
+piped_ok(pipe_copy(), 'local files', <<"SH");
 find $temp/pg_pardump.* -printf '%%y %%m %%P %%s\\n' >>$seen 2>/dev/null; cat $ours/%f
 SH
-is_deeply([ grep { !/^d 700  / && !/^f 600 (?:database\/)?toc\.dat / } split /\n/, slurp_file($seen) ], [], 'only toc.dat is local, in a private directory');
+is_deeply([ grep { !/^d 700  / && !/^f 600 (?:database\/)?toc\.dat / } split /\n/, slurp_file($seen) ], [], 'only toc.dat is stored locally, in a private directory');
 my $toc_size = -s "$ours/toc.dat";
-like(slurp_file($seen), qr/^f 600 toc\.dat $toc_size$/m, 'toc.dat is local');
+like(slurp_file($seen), qr/^f 600 toc\.dat $toc_size$/m, 'toc.dat is stored locally');
 $seen = new_path('seen');
 piped_ok(pipe_copy(), 'no terminal', "readlink /proc/\$\$/fd/0 >>$seen; ps -o tty= -p \$\$ >>$seen; cat $ours/%f");
 is_deeply([ do { my %all = map { $_ => 1 } split /\n/, slurp_file($seen); sort keys %all } ], [ '/dev/null', '?' ],
 	'commands have no terminal and no input');
 
-# one that reads its input would take nothing for the file to store, if it were the dump's
+# If a user gives the dump's command by mistake, it must not store an empty file.
 my $input = new_path('input');
 piped_ok(pipe_copy(), 'input', "cat >$input.%f 2>/dev/null && touch $input; cat $ours/%f");
 ok(!-e $input, 'a command that reads its input fails');
 
-# a command leaves nothing behind
+# processes that a command leaves in the background
 piped_ok(pipe_copy(), 'a process in the background', "$sleep >/dev/null 2>&1 & exec cat $ours/%f", '-j2');
-cmp_ok((run_program('pgrep', '-fc', "^$sleep\$"))[1], '==', 0, 'a process in the background: it is ended');
+cmp_ok((run_program('pgrep', '-fc', "^$sleep\$"))[1], '==', 0, 'a process in the background is ended');
 
-# ---- encrypted; a place with an unusual name
+# ---- an encrypted archive, and a directory with an unusual name
 
 my $key = new_path('key');
 my ($made) = run_program('age-keygen', '-o', $key);
@@ -79,15 +80,15 @@ my ($public) = slurp_file($key) =~ /public key: (\S+)/;
 my $encrypted = new_path('encrypted');
 mkdir $encrypted or die "could not make directory \"$encrypted\": $!";
 my ($rc, undef, $err) = run_program('pg_pardump', '-d', $node->connstr('shop'), "--pipe=age -r $public -o $encrypted/%f.age");
-is("$rc$err", '0', 'age: dumped');
-is(piped_ok(pipe_copy(), 'age', "cat $encrypted/%f.age | age -d -i $key", '-j2'), '', 'age: nothing is said');
+is("$rc$err", '0', 'age: dump');
+is(piped_ok(pipe_copy(), 'age', "cat $encrypted/%f.age | age -d -i $key", '-j2'), '', 'age: no messages');
 
 my $odd = new_path('odd') . q{ "it's" $HOME};
 copy_archive($ours, $odd);
-is(piped_ok(pipe_copy(), 'quotes', q{cat '} . $odd =~ s/'/'\\''/gr . q{'/%f}), '', 'a directory with quotes: nothing is said');
+is(piped_ok(pipe_copy(), 'quotes', q{cat '} . $odd =~ s/'/'\\''/gr . q{'/%f}), '', 'a directory with quotes: no messages');
 
-# names in the archive that the shell would run, or programs take for options: no command
-# gets them, also where %f is within quotes
+# A forged archive may contain names that a shell would execute, or that programs treat as
+# options.  Commands do not get such names, even if %f is within quotes in the pattern.
 my $toc = read_toc($stock_plain);
 my ($te) = grep { is_table_data($_) && $_->{tag} eq 'small' } @{ $toc->{entries} };
 foreach my $evil (q{a'$(touch pwned)"`touch pwned`;touch pwned;'.dat}, '-n.dat', "a\n.dat", '../../a.dat', '.a.dat', '$HOME.dat', 'a b.dat')
@@ -103,21 +104,21 @@ foreach my $evil (q{a'$(touch pwned)"`touch pwned`;touch pwned;'.dat}, '-n.dat',
 	{
 		$pattern = "cd $here && $pattern";
 		my $err = pipe_failed(pipe_copy(), $what, $pattern, '--retries=1');
-		# or pg_restore's own refusal
+		# some pg_restores reject the name themselves
 		like($err, qr/COPY failed for table public\.small: [^\n]*(?:\n[^\n]*)?$invalid|^pg_restore: error: invalid file name in archive: /m, "$what: message");
 		unlike($err, qr/retry/, "$what: no retry");
 		my ($rc, undef, $said) = run_program('pg_pardump', '--verify', "--pipe=$pattern", '--retries=1');
 		is($rc, 1, "$what, --verify: exit code");
 		like($said, qr/error: file "[^\n]*" of table public\.small$invalid/, "$what, --verify: message");
-		is_deeply([ glob "$here/*" ], [], "$what: nothing is run");
+		is_deeply([ glob "$here/*" ], [], "$what: nothing is executed");
 	}
-	is_deeply([ grep { !/^(?:\d+\.dat|toc\.dat|blobs\w*\.toc|blob_\d+\.dat)$/ } split /\n/, slurp_file($log) ], [], "$what: names that commands got");
+	is_deeply([ grep { !/^(?:\d+\.dat|toc\.dat|blobs\w*\.toc|blob_\d+\.dat)$/ } split /\n/, slurp_file($log) ], [], "$what: commands get only harmless names");
 }
 # the same in a manifest
 {
 	my $forged = copy_archive($plain, new_path('forged'));
 	my $name = table_file($plain, 'small');
-	# else the manifest would be the same file
+	# copy_archive() has made a hard link
 	system_or_bail('cp', '--remove-destination', "$plain/$manifest_name", $forged);
 	change_manifest($forged, sub { s/"\Q$name\E"/"-n.dat"/ });
 	my ($rc, undef, $said) = run_program('pg_pardump', '--verify', "--pipe=cat $forged/%f", '--retries=1');
@@ -138,22 +139,22 @@ foreach my $name ('blob_1003.dat', map { s/.*\///r } glob "$plain/blobs*.toc")
 	like($err, qr/error: could not [^\n]*file "\Q$name\E" is not listed in the manifest\n/, "$what: message");
 	unlike($err, qr/retry|Command was/, "$what: no command was run");
 	# a list is read before anything is restored
-	is(value($node, $db, q{SELECT to_regclass('small') IS NULL}), $name =~ /toc/ ? 't' : 'f', "$what: other files");
+	is(value($node, $db, q{SELECT to_regclass('small') IS NULL}), $name =~ /toc/ ? 't' : 'f', "$what: whether tables were created");
 }
-# ---- a secret in the command is not in the event log and on the page
+# ---- a secret in the command does not appear in the event log and in the report
 
 {
 	my ($events, $page) = (new_path('events'), new_path('page'));
 	my $command = "TOKEN=hidden5 cat $ours/%f";
-	is(piped_ok(pipe_copy(), 'a secret', $command, "--log-json=$events", "--report=$page"), '', 'a secret: nothing is said');
-	like(slurp_file($events), qr/"event":"run"/, 'a secret: events');
-	like(slurp_file($page), qr/files that commands return/, 'a secret: the page');
+	is(piped_ok(pipe_copy(), 'a secret', $command, "--log-json=$events", "--report=$page"), '', 'a secret: no messages');
+	like(slurp_file($events), qr/"event":"run"/, 'a secret: the event log is written');
+	like(slurp_file($page), qr/files that commands return/, 'a secret: the report is written');
 	my ($rc) = run_program('pg_pardump', '--verify', "--pipe=$command", "--log-json=$events", "--report=$page.verify");
 	is($rc, 0, 'a secret, --verify: exit code');
 	unlike(slurp_file($_), qr/hidden5/, "a secret: not in $_") foreach $events, $page, "$page.verify";
 }
 
-# ---- what needs only toc.dat and the manifest
+# ---- runs that read only toc.dat, the manifest and selected files
 
 my $log = new_path('log');
 my $logged = "echo %f >>$log; cat $ours/%f";
@@ -161,12 +162,12 @@ my $logged = "echo %f >>$log; cat $ours/%f";
 	local $ENV{TMPDIR} = temp_dir();
 	my ($list_rc, $list, $list_err) = run_program('pg_parrestore', '-l', "--pipe=$logged");
 	is("$list_rc$list_err", '0', '-l: exit code');
-	is($list, (run_program('pg_restore', '-l', $ours))[1], '-l: as pg_restore');
-	is(slurp_file($log), "toc.dat\n$manifest_name\n", '-l: what is read');
+	is($list, (run_program('pg_restore', '-l', $ours))[1], '-l: the same list as that of pg_restore');
+	is(slurp_file($log), "toc.dat\n$manifest_name\n", '-l: only toc.dat and the manifest are read');
 	no_temp_files_ok('-l');
 	($rc) = run_program('pg_parrestore', '-l', '-t', 'small', "--pipe=cat /nowhere/%f", '--retries=0');
-	is($rc, 1, '-l: an archive that is not there');
-	no_temp_files_ok('-l of nothing');
+	is($rc, 1, '-l of a missing archive: exit code');
+	no_temp_files_ok('-l of a missing archive');
 
 	my $lines = text_file('list', join '', grep { /^;|small/ } split /^/, $list);
 	my $db = pipe_copy();
@@ -174,14 +175,14 @@ my $logged = "echo %f >>$log; cat $ours/%f";
 	($rc, undef, $err) = pipe_into($db, $logged, '-L', $lines);
 	is("$rc$err", '0', '-L: exit code');
 	is(value($node, $db, 'SELECT count(*) FROM small'), 1000, '-L: rows');
-	is(slurp_file($log), "toc.dat\n$manifest_name\n" . table_file($ours, 'small') . "\n", '-L: what is read');
+	is(slurp_file($log), "toc.dat\n$manifest_name\n" . table_file($ours, 'small') . "\n", '-L: only the selected file is read');
 }
 unlink $log;
 my ($check_rc, $check, $check_err) = pipe_into(pipe_copy(), $logged, '--check');
 is("$check_rc$check_err", '0', '--check: exit code');
-like($check, qr/^A run would restore 5 tables and 6 large objects, about /, '--check: what it says');
-is_deeply([ grep { !/^(?:toc\.dat|\Q$manifest_name\E|blobs\w*\.toc)$/ } split /\n/, slurp_file($log) ], [], '--check: what is read');
-like((pipe_into(pipe_copy(), "cat $stock/%f", '--check'))[1], qr/^A run would restore 5 tables and 6 large objects, into database /, '--check without a manifest: sizes are not known');
+like($check, qr/^A run would restore 5 tables and 6 large objects, about /, '--check: the plan');
+is_deeply([ grep { !/^(?:toc\.dat|\Q$manifest_name\E|blobs\w*\.toc)$/ } split /\n/, slurp_file($log) ], [], '--check: no data files are read');
+like((pipe_into(pipe_copy(), "cat $stock/%f", '--check'))[1], qr/^A run would restore 5 tables and 6 large objects, into database /, '--check without a manifest: the plan contains no size');
 
 # ---- pg_pardump --verify
 
@@ -194,8 +195,8 @@ foreach my $name (sort keys %archives)
 	my $dir = $archives{$name};
 	my (undef, $expected) = run_program('pg_pardump', '--verify', $dir);
 	my ($verify_rc, $out, $said) = verify_piped("cat $dir/%f", '-j2');
-	is("$verify_rc $out", "0 $expected", "--verify, $name: as of a directory") or diag($said);
-	like($said, $name =~ /pg_dump/ ? qr/^pg_pardump: warning: archive "[^\n]*" has no manifest, so its files are read without checksums\n\z/ : qr/^\z/, "--verify, $name: what it says");
+	is("$verify_rc $out", "0 $expected", "--verify, $name: the same result as for a directory") or diag($said);
+	like($said, $name =~ /pg_dump/ ? qr/^pg_pardump: warning: archive "[^\n]*" has no manifest, so its files are read without checksums\n\z/ : qr/^\z/, "--verify, $name: messages");
 }
 foreach my $try (
 	[ $ours, 'exit 3', qr/could not be read: command for file "[^"]*" failed: child process exited with exit code 3/ ],
@@ -217,7 +218,7 @@ foreach my $try (
 	is($verify_rc, 1, "$what: exit code");
 	like($said, qr/^pg_pardump: error: file "\Q$name\E" of table public\.small $message\n.*^pg_pardump: error: verification of archive "[^\n]*" failed: 1 problem found, \d+ files checked\n[^\n]*hint: [^\n]*\n\z/ms, "$what: message");
 }
-# a list of large objects that cannot be read is a problem of the archive, and no other file is
+# If a list of large objects cannot be read, this is the only problem.
 foreach my $dir ($ours, $stock_plain)
 {
 	foreach my $name (map { s/.*\///r } glob "$dir/blobs*.toc")
@@ -266,7 +267,7 @@ foreach my $try (
 	like($err, $message, "@$options: message");
 	no_temp_files_ok("@$options");
 }
-is(piped_ok(pipe_copy(), '--format=directory', "cat $ours/%f", '-Fd'), '', '-Fd: nothing is said');
+is(piped_ok(pipe_copy(), '--format=directory', "cat $ours/%f", '-Fd'), '', '-Fd: no messages');
 
 $node->stop;
 done_testing();

@@ -1,6 +1,6 @@
-# pg_parrestore --pipe: nothing of a file is committed before all of it is known to be
-# right, or its pieces are known by number; and a command that fails, hangs or returns
-# other data is run again.
+# pg_parrestore --pipe with commands that fail, hang or return wrong data: they are run again.
+# No row of a file is committed before the whole file is known to be right, unless the file
+# is loaded in pieces, which the journal records.
 
 use strict;
 use warnings;
@@ -20,7 +20,7 @@ use Pardump::PipeRestore qw(start_pipe_shop pipe_copy pipe_arguments pipe_into p
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# other files may run at the same time
+# a command with a number of its own, because other test files may run at the same time
 my $sleep = "sleep 100196.$$";
 
 my $node = start_pipe_shop('pipe_restore_faults');
@@ -36,7 +36,7 @@ my $stock = $archives{'pg_dump gzip'};
 my $stock_plain = $archives{'pg_dump none'};
 my ($db, $err);
 
-# ---- commands that fail, once and always
+# ---- commands that fail, once and each time
 
 my $file = table_file($ours, 'small');
 my $size = -s "$ours/$file";
@@ -46,17 +46,17 @@ foreach my $try (
 	[ 'after all data', "cat $ours/$file; exit 4", qr/command for file "\Q$file\E" failed: .* exit code 4/ ],
 	[ 'killed', 'kill -9 $$', qr/command for file "\Q$file\E" failed: .* signal 9/ ],
 	[ 'ends early', "head -c 10 $ours/$file", qr/command for file "\Q$file\E" returned 10 bytes instead of $size|its compressed data is cut off/ ],
-	[ 'nothing', 'true', qr/command for file "\Q$file\E" returned 0 bytes instead of $size/ ],
-	[ 'more', "cat $ours/$file $ours/$file", qr/command for file "\Q$file\E" returned more than $size bytes/ ],
+	[ 'no data', 'true', qr/command for file "\Q$file\E" returned 0 bytes instead of $size/ ],
+	[ 'too much data', "cat $ours/$file $ours/$file", qr/command for file "\Q$file\E" returned more than $size bytes/ ],
 	[ 'hangs', "$sleep & $sleep", qr/command for file "\Q$file\E" returned no data for 1 s/ ],
-	[ 'hangs at its end', "cat $ours/$file; exec >&-; exec $sleep", qr/command for file "\Q$file\E" did not exit within 1 s after its last data/ ])
+	[ 'does not exit', "cat $ours/$file; exec >&-; exec $sleep", qr/command for file "\Q$file\E" did not exit within 1 s after its last data/ ])
 {
 	my ($what, $command, $message) = @$try;
 	my @options = ('-j2', '--stall-timeout=1');
 	my $flag = new_path('flag');
 	my $said = piped_ok(pipe_copy(), "$what, once", failing_command($ours, $file, $command, $flag), @options, '--retries=1');
 	like($said, qr/\Apg_parrestore: warning: [^\n]*(?:$message)[^\n]*; retry 1 of 1 in 0\.5 s\npg_parrestore: detail: Command was: /, "$what, once: message");
-	is(scalar(() = $said =~ /^pg_parrestore: (?:warning|error): /mg), 1, "$what, once: one message");
+	is(scalar(() = $said =~ /^pg_parrestore: (?:warning|error): /mg), 1, "$what, once: no other message");
 
 	$db = pipe_copy();
 	$said = pipe_failed($db, $what, failing_command($ours, $file, "echo run >>$flag; $command"), @options, '--retries=1', '-n', 'public', '-t', 'small', '-t', 'nothing');
@@ -69,7 +69,7 @@ foreach my $try (
 		return (run_program('pgrep', '-fc', "^$sleep\$"))[1] == 0; });
 }
 
-# bytes that only the checksum shows to be wrong
+# wrong bytes that only the checksum shows
 $file = table_file($plain, 'small');
 $db = pipe_copy();
 $err = pipe_failed($db, 'other bytes', failing_command($plain, $file, "tr a b <$plain/$file"), '--retries=0');
@@ -77,7 +77,7 @@ like($err, qr/command for file "\Q$file\E" returned data that does not match the
 is(value($node, $db, 'SELECT count(*) FROM small'), 0, 'other bytes: no row is committed');
 is(piped_ok($db, 'other bytes, resumed', "cat $plain/%f", '--resume', '-j2'), '', 'other bytes: resumed');
 
-# bytes that the server rejects before the checksum shows that they are wrong
+# wrong bytes that the server rejects before the checksum is known
 {
 	my $whole = dump_ok($node, 'shop', 'not split', 'pg_pardump', '-Z0', '-t', 'big', '-t', 'small');
 	my $name = table_file($whole, 'big');
@@ -89,11 +89,11 @@ is(piped_ok($db, 'other bytes, resumed', "cat $plain/%f", '--resume', '-j2'), ''
 	is(value($node, 'rejected', 'SELECT count(*) FROM big'), 20000, 'rejected bytes: rows');
 }
 
-# a command that writes without an end
-$err = pipe_failed(pipe_copy(), 'without an end', 'cat /dev/zero; : %f', '--retries=0');
-like($err, qr/command for file "toc\.dat" returned more than 512 MB\n/, 'without an end: message');
+# a command whose output does not end
+$err = pipe_failed(pipe_copy(), 'endless output', 'cat /dev/zero; : %f', '--retries=0');
+like($err, qr/command for file "toc\.dat" returned more than 512 MB\n/, 'endless output: message');
 
-# other files than those of rows
+# toc.dat, the manifest and large objects
 foreach my $try (
 	[ 'toc.dat', 'exit 3', qr/command for file "toc\.dat" failed/ ],
 	[ 'toc.dat', "head -c 100 $ours/toc.dat", qr/is damaged: file "toc\.dat": / ],
@@ -113,8 +113,8 @@ foreach my $try (
 	like($said, qr/^pg_parrestore: detail: The command was run 2 times\.$/m, "$what: attempts");
 }
 
-# each large object has its own retries, although many of them are one transaction; bytes
-# of a failed command do not stay in the object
+# Each large object has retries of its own, although many of them are loaded in one
+# transaction.  Bytes from a failed command do not stay in the object.
 foreach my $name ('pg_pardump none', 'pg_dump none')
 {
 	my $dir = $archives{$name};
@@ -138,7 +138,7 @@ foreach my $name ('pg_pardump none', 'pg_dump none')
 	}
 }
 
-# without a manifest: what the compression and the end of rows show
+# without a manifest, the compression or the end of the rows shows that a file is not complete
 foreach my $try ([ $stock, qr/its compressed data is cut off/ ], [ $stock_plain, qr/the line that ends the rows is missing/ ])
 {
 	my ($dir, $message) = @$try;
@@ -151,7 +151,7 @@ foreach my $try ([ $stock, qr/its compressed data is cut off/ ], [ $stock_plain,
 	like(piped_ok($db, "$what, resumed", "cat $dir/%f", '--resume'), $no_manifest, "$what: resumed");
 }
 
-# without a manifest: a list of large objects that is empty or cut off after a line
+# without a manifest, a list of large objects that is empty, cut off, or of another archive
 foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
 {
 	my ($second) = (split /\n/, slurp_file("$stock_plain/$name"))[1];
@@ -179,11 +179,11 @@ foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
 			like($said, $flag ? qr/warning: $message; retry 1 of 1/ : qr/error: file "\Q$name\E" could not be read: $message/, "$what, --verify: message");
 		}
 	}
-	# one that writes without an end
-	like(pipe_failed(pipe_copy(), 'a list without an end', failing_command($stock_plain, $name, 'yes "' . '0' x 400 . '1 blob_1.dat"'), '--retries=0'), qr/command for file "\Q$name\E" returned more than 512 MB\n/, 'a list without an end: message');
+	# a list that does not end
+	like(pipe_failed(pipe_copy(), 'endless list', failing_command($stock_plain, $name, 'yes "' . '0' x 400 . '1 blob_1.dat"'), '--retries=0'), qr/command for file "\Q$name\E" returned more than 512 MB\n/, 'endless list: message');
 }
 
-# ---- a run that ends ends its commands
+# ---- a run that is ended also ends its commands
 
 {
 	my $started = new_path('started');
@@ -198,8 +198,8 @@ foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
 	is(piped_ok($db, 'a signal, resumed', "cat $ours/%f", '--resume'), '', 'a signal: resumed');
 }
 
-# ---- long tables of an archive without a manifest: in pieces, by workers that have no
-# other job, from what one of them reads
+# ---- Long tables of an archive without a manifest: one worker reads a table, and workers
+# without another job load pieces of it.
 
 my @pieces = ('--chunk-size=64kB');
 my $big = table_file($stock, 'big');
@@ -219,21 +219,21 @@ foreach my $loss (undef, 'pg_terminate_backend')
 	close_gate(7);
 	my $run = start_load(pipe_arguments($db, "echo %f >>$log; exec cat $stock/%f", '-j3', @pieces, "--log-json=$events"));
 	wait_at_gate($node, $run, 1);
-	wait_until('all workers are at the table', sub { events($events, 'chunk_start') >= 3 });
+	wait_until('all workers load the table', sub { events($events, 'chunk_start') >= 3 });
 	if (defined $loss)
 	{
-		is(value($node, 'postgres', "SELECT $loss(pid) FROM pg_stat_activity WHERE datname = '$db' AND wait_event = 'advisory'"), 't', "$what: a session");
+		is(value($node, 'postgres', "SELECT $loss(pid) FROM pg_stat_activity WHERE datname = '$db' AND wait_event = 'advisory'"), 't', "$what: a session is ended");
 	}
 	open_gate();
 	is(end_dump($run), 0, "$what: exit code");
 	shop_copied_ok($db, $what);
-	is(scalar(() = slurp_file($log) =~ /^\Q$big\E$/mg), defined $loss ? 2 : 1, "$what: how often the file is read");
-	is(scalar(keys %{ { map { $_->{worker} => 1 } events($events, 'chunk_start') } }), 3, "$what: all workers");
-	is(scalar(events($events, 'chunk_end')), 1, "$what: it ends once");
+	is(scalar(() = slurp_file($log) =~ /^\Q$big\E$/mg), defined $loss ? 2 : 1, "$what: the number of times that the file is read");
+	is(scalar(keys %{ { map { $_->{worker} => 1 } events($events, 'chunk_start') } }), 3, "$what: all workers load the table");
+	is(scalar(events($events, 'chunk_end')), 1, "$what: one event at its end");
 	no_temp_files_ok($what);
 }
 
-# a failure in the middle
+# a command that fails in the middle of the file
 $big = table_file($stock_plain, 'big');
 foreach my $jobs ('-j1', '-j3')
 {
@@ -248,12 +248,13 @@ foreach my $jobs ('-j1', '-j3')
 		$err = pipe_failed($db, $what, failing_command($stock_plain, $big, $command), '--retries=1', $jobs, @pieces);
 		like($err, qr/error: [^\n]*$message[^\n]*\n.*The command was run 2 times\.\n[^\n]*Parts of table public\.big may have been committed\.\n/s, "$what: message");
 		my $there = value($node, $db, 'SELECT count(*) FROM big');
-		ok($there > 0 && $there < 20000, "$what: some rows are there");
+		ok($there > 0 && $there < 20000, "$what: some rows are committed");
 		like(piped_ok($db, "$what, resumed", "cat $stock_plain/%f", '--resume', '-j2', @pieces), $no_manifest, "$what: resumed");
 	}
 }
 
-# a command that returned other rows before it failed: what it returns then does not fit
+# A command that returns other rows before it fails: the rows that it returns later differ
+# from committed ones.
 {
 	my $right = "head -c 400000 $stock_plain/$big";
 	my $wrong = "$right | sed '1s/^[0-9]*/-1/'";
@@ -273,8 +274,8 @@ foreach my $jobs ('-j1', '-j3')
 		qr/warning: [^\n]*its beginning differs from what was read before; retry 2 of 2/, 'other rows once: message');
 }
 
-# a worker that is killed when all pieces are committed, before the leader knows: it waits
-# to write to the event log.  The next worker does not read the file again
+# A worker is killed after all pieces were committed, but before the leader knows, because the
+# worker waits for room in the event log.  The next worker does not read the file again.
 {
 	my ($fifo, $worker, $go) = map { new_path($_) } qw(fifo worker go);
 	run_program('mkfifo', $fifo);
@@ -285,8 +286,8 @@ foreach my $jobs ('-j1', '-j3')
 	my $run = start_load(pipe_arguments($db, $command, '-a', '-t', 'big', @pieces, "--log-json=$fifo"));
 	my $text = '';
 	my $read = sub { my $more = ''; sysread $log, $more, 65536; $text .= $more; };
-	wait_until('the worker is at the table', sub { $read->(); return $text =~ /"event":"chunk_start"[^\n]*big/ && -s $worker; });
-	# blocks of the size that a write needs all of, and then what is left
+	wait_until('the worker loads the table', sub { $read->(); return $text =~ /"event":"chunk_start"[^\n]*big/ && -s $worker; });
+	# fill the pipe: first with blocks, which are written completely or not at all
 	foreach my $n (4096, 1) { 1 while syswrite $log, "\n" x $n; }
 	append_to_file($go, '');
 	wait_until('all pieces are committed', sub { value($node, $db, 'SELECT count(*) FROM big') == 20000; });
@@ -300,7 +301,7 @@ foreach my $jobs ('-j1', '-j3')
 	is(value($node, $db, 'SELECT count(*), count(DISTINCT id) FROM big'), '20000|20000', 'killed at the end: each row once');
 }
 
-# two long tables: memory that was used for one is given back before the other
+# two long tables: the memory for pieces of the first is freed before the second one
 {
 	make_database($node, 'long', options => 'TEMPLATE template0');
 	sql($node, 'long', "CREATE TABLE long$_ AS SELECT g AS id, repeat('$_', 1000) AS t FROM generate_series(1, 15000) g") foreach 1, 2;
@@ -311,13 +312,13 @@ foreach my $jobs ('-j1', '-j3')
 	wait_in_run($run, 'the first table is complete', sub { -e $events && slurp_file($events) =~ /"event":"chunk_end"[^\n]*long1/ });
 	my @kilobytes = map { slurp_file("/proc/$_/status") =~ /^RssShmem:\s+(\d+)/m ? $1 : () } $run->{pid}, children($run->{pid});
 	my ($most) = sort { $b <=> $a } @kilobytes;
-	cmp_ok($most, '<', 1500, 'memory of the first table is given back') or diag("@kilobytes");
+	cmp_ok($most, '<', 1500, 'the memory for the first table is freed') or diag("@kilobytes");
 	append_to_file($go, '');
 	is(end_dump($run), 0, 'two long tables: exit code');
 	same_data_ok(fingerprint($node, 'long'), fingerprint($node, $db), 'two long tables');
 }
 
-# workers that help need sessions, however few tables there are
+# workers that help with long tables require sessions, even with a single table
 {
 	sql($node, 'shop', 'CREATE ROLE few LOGIN IN ROLE pg_read_all_stats CONNECTION LIMIT 3');
 	my ($rc, $out, $said) = run_program('pg_parrestore', '-d', $node->connstr(pipe_copy()) . ' user=few', "--pipe=cat $stock_plain/%f", '--check', '-j3', '-t', 'nothing', '-O');
@@ -325,7 +326,7 @@ foreach my $jobs ('-j1', '-j3')
 	like($out . $said, qr/the target has 2 connections left, too few for 3 jobs/, 'too few connections: message');
 }
 
-# several long tables, with foreign keys that exist before the rows
+# several long tables with foreign keys that exist before the rows
 {
 	make_database($node, 'keys', options => 'TEMPLATE template0');
 	sql($node, 'keys', <<'SQL');
@@ -370,10 +371,10 @@ foreach my $name ('pg_pardump gzip', 'pg_dump gzip', 'pg_dump none')
 	open_gate();
 	wait_until('its sessions have ended', sub { sessions_left($node) == 0 });
 	system_or_bail('rm', '-r', glob temp_dir() . '/pg_pardump.*');
-	like(pipe_failed($db, "$what, not resumed", "cat $dir/%f", '-j2', @pieces), qr/--resume to continue/, "$what: not without --resume");
-	like(pipe_failed($db, "$what, another archive", "cat $plain/%f", '-j2', '--resume', @pieces), qr/the restore cannot be resumed: the archive has changed/, "$what: not with another archive");
+	like(pipe_failed($db, "$what, not resumed", "cat $dir/%f", '-j2', @pieces), qr/--resume to continue/, "$what: --resume is required");
+	like(pipe_failed($db, "$what, another archive", "cat $plain/%f", '-j2', '--resume', @pieces), qr/the restore cannot be resumed: the archive has changed/, "$what: another archive is refused");
 	my $said = piped_ok($db, "$what, resumed", "echo %f >>$log; exec cat $dir/%f", '-j2', '--resume', @pieces);
-	like($said, $name =~ /pg_dump/ ? $no_manifest : qr/^\z/, "$what: what it says");
+	like($said, $name =~ /pg_dump/ ? $no_manifest : qr/^\z/, "$what: messages");
 	my %times;
 	$times{$_}++ foreach split /\n/, slurp_file($log);
 	is_deeply([ grep { $times{$_} > 1 } sort keys %times ], [], "$what: no file is read twice");

@@ -1,6 +1,6 @@
-# pg_parrestore --pipe of an archive without a manifest: large tables, which workers load in
-# pieces.  A command need not return the same rows each time: then no row is there twice, and
-# none is missing, or the restore fails.
+# pg_parrestore --pipe of an archive without a manifest: workers load large tables in pieces.
+# If a command returns different rows each time, either the restore fails, or each row is
+# loaded exactly once.
 
 use strict;
 use warnings;
@@ -17,7 +17,7 @@ use Pardump::Terminal qw(start_on_terminal);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# other files may run at the same time
+# a command with a number of its own, because other test files may run at the same time
 my $sleep = "sleep 100195.$$";
 
 my $node = start_pipe_shop('pipe_restore_pieces');
@@ -30,7 +30,7 @@ sub commands_left { return (run_program('pgrep', '-fc', "^$sleep\$"))[1] + 0; }
 
 sub rows_of { return value($node, $_[0], "SELECT count(*) FROM $_[1]"); }
 
-# The run must end because of other rows, with this message.
+# The messages must be those of a run that has failed because of other rows, with this problem.
 sub restart_ok
 {
 	my ($err, $problem, $what) = @_;
@@ -39,8 +39,8 @@ sub restart_ok
 	unlike($err, qr/with --resume\.$/m, "$what: no advice to resume");
 }
 
-# ---- a command that returned other rows before it failed, each time, and returns the right
-# ones when the restore is resumed
+# ---- A command returns other rows before it fails, each time, and the right rows when the
+# restore is resumed.
 
 foreach my $try ([ 'shorter rows', 's/[a-f]//g' ], [ 'longer rows', 's/a/aaaaa/g' ], [ 'rows of the same length', 's/a/b/g' ])
 {
@@ -58,7 +58,7 @@ foreach my $try ([ 'shorter rows', 's/[a-f]//g' ], [ 'longer rows', 's/a/aaaaa/g
 	is(rows_of($db, 'big'), $n, "$what: no row is added");
 }
 
-# all pieces of the right rows are there, and others behind them
+# all pieces of the right rows are committed, and further rows
 {
 	make_database($node, 'even', options => 'TEMPLATE template0');
 	sql($node, 'even', "CREATE TABLE even AS SELECT lpad(g::text, 63, '0') AS t FROM generate_series(1, 4096) g");
@@ -66,12 +66,12 @@ foreach my $try ([ 'shorter rows', 's/[a-f]//g' ], [ 'longer rows', 's/a/aaaaa/g
 	my $name = table_file($dir, 'even');
 	my $db = pipe_copy();
 	pipe_failed($db, 'more rows', failing_command($dir, $name, "head -c 262144 $dir/$name; seq -f '%%063.0f' 5000 9000; exit 3"), '--retries=0', '-j1', @pieces);
-	cmp_ok(rows_of($db, 'even'), '>', 4096, 'more rows: they are committed');
+	cmp_ok(rows_of($db, 'even'), '>', 4096, 'more rows: further rows are committed');
 	my $err = pipe_failed($db, 'more rows, resumed', "cat $dir/%f", '--resume', @pieces);
 	restart_ok($err, 'its rows differ from those that were committed before', 'more rows, resumed');
 }
 
-# ---- a worker that is killed, and whose command returns other rows to the next one
+# ---- a worker is killed, and the command returns the same or other rows to the next worker
 
 foreach my $try ([ 'the same rows', "cat $stock/$big" ], [ 'other rows', "sed 's/a/b/g' $stock/$big" ])
 {
@@ -82,7 +82,7 @@ foreach my $try ([ 'the same rows', "cat $stock/$big" ], [ 'other rows', "sed 's
 	my $run = start_load(pipe_arguments($db, failing_command($stock, $big, $command), '-j1', @pieces));
 	wait_in_run($run, 'rows are committed', sub { -s $worker && rows_of($db, 'big') > 0 });
 	my ($pid) = slurp_file($worker) =~ /(\d+)/;
-	is(kill('KILL', $pid), 1, "$what: a worker");
+	is(kill('KILL', $pid), 1, "$what: a worker is killed");
 	my $rc = end_dump($run);
 	is(slurp_file($count), "\n\n", "$what: two attempts");
 	if ($try->[0] eq 'other rows')
@@ -97,7 +97,7 @@ foreach my $try ([ 'the same rows', "cat $stock/$big" ], [ 'other rows', "sed 's
 	}
 }
 
-# a pipeline: its processes do not end with the shell that the worker has started
+# a pipeline, whose processes do not end when the shell of the worker ends
 {
 	my ($worker, $flag) = map { new_path($_) } qw(worker flag);
 	my $db = pipe_copy();
@@ -105,46 +105,46 @@ foreach my $try ([ 'the same rows', "cat $stock/$big" ], [ 'other rows', "sed 's
 	my $run = start_load(pipe_arguments($db, $command, '-j2', '--stall-timeout=0', '--retries=1', @pieces));
 	wait_in_run($run, 'the pipeline runs', sub { -s $worker && commands_left() });
 	my ($pid) = slurp_file($worker) =~ /(\d+)/;
-	is(kill('KILL', $pid), 1, 'killed with a pipeline: a worker');
+	is(kill('KILL', $pid), 1, 'killed with a pipeline: a worker is killed');
 	is(end_dump($run), 0, 'killed with a pipeline: exit code');
 	is(commands_left(), 0, 'killed with a pipeline: no command is left');
 	shop_copied_ok($db, 'killed with a pipeline');
 
-	# the last attempt: the run ends
+	# after the last attempt, the run ends
 	unlink $worker;
 	$run = start_load(pipe_arguments(pipe_copy(), failing_command($stock, $big, "echo \$PPID >$worker; $sleep | cat"), '-j2', '--stall-timeout=0', '--retries=0', @pieces));
 	wait_in_run($run, 'the pipeline runs', sub { -s $worker && commands_left() });
 	($pid) = slurp_file($worker) =~ /(\d+)/;
-	is(kill('KILL', $pid), 1, 'killed in the last attempt: a worker');
+	is(kill('KILL', $pid), 1, 'killed in the last attempt: a worker is killed');
 	is(end_dump($run), 1, 'killed in the last attempt: exit code');
 	is(commands_left(), 0, 'killed in the last attempt: no command is left');
 }
 
-# ---- rows that the server refuses are not other rows
+# ---- a piece that the server rejects does not count as other rows
 
 {
 	my $db = pipe_copy();
 	sql($node, $db, 'CREATE TABLE big (id int CHECK (id <> 5000), t text)');
 	my ($rc, undef, $err) = pipe_into($db, "cat $stock/%f", '-a', '-t', 'big', '-j2', @pieces);
-	is($rc, 1, 'a refused piece: exit code');
-	like($err, qr/COPY failed for a piece of table public\.big: .*violates check constraint.*errors ignored on restore: 1\n/s, 'a refused piece: message');
-	unlike($err, qr/differ/, 'a refused piece: no other message');
+	is($rc, 1, 'a rejected piece: exit code');
+	like($err, qr/COPY failed for a piece of table public\.big: .*violates check constraint.*errors ignored on restore: 1\n/s, 'a rejected piece: message');
+	unlike($err, qr/differ/, 'a rejected piece: no error about other rows');
 	my $n = rows_of($db, 'big');
-	ok($n > 17000 && $n < 20000, 'a refused piece: all other rows are there') or diag($n);
+	ok($n > 17000 && $n < 20000, 'a rejected piece: all other rows are loaded') or diag($n);
 }
 
-# ---- more after the line that ends the rows: the journal stays
+# ---- data after the line that ends the rows: the restore can be resumed
 
 {
 	my $db = pipe_copy();
 	my $err = pipe_failed($db, 'more after the rows', failing_command($stock, $big, "cat $stock/$big; echo 1"), '--retries=0', '-j2', @pieces);
 	like($err, qr/^pg_parrestore: error: could not read data of entry \d+: unexpected data after the rows\npg_parrestore: detail: Parts of table public\.big may have been committed\.$/m, 'more after the rows: message');
-	like(piped_ok($db, 'more after the rows, resumed', "cat $stock/%f", '--resume', '-j2', @pieces), $no_manifest, 'more after the rows, resumed: what it says');
+	like(piped_ok($db, 'more after the rows, resumed', "cat $stock/%f", '--resume', '-j2', @pieces), $no_manifest, 'more after the rows, resumed: messages');
 }
 
 # ---- memory for pieces
 
-like(piped_ok(pipe_copy(), 'large pieces', "cat $stock/%f", '-j8', '--chunk-size=4GB'), $no_manifest, 'large pieces: what it says');
+like(piped_ok(pipe_copy(), 'large pieces', "cat $stock/%f", '-j8', '--chunk-size=4GB'), $no_manifest, 'large pieces: messages');
 {
 	my $db = pipe_copy();
 	local $ENV{TMPDIR} = temp_dir();
@@ -152,7 +152,7 @@ like(piped_ok(pipe_copy(), 'large pieces', "cat $stock/%f", '-j8', '--chunk-size
 	is($rc, 1, 'too little memory: exit code');
 	like($err, qr/^pg_parrestore: error: could not map 32\.0 GB of shared memory for pieces of a table: Cannot allocate memory\npg_parrestore: hint: Use a smaller number for --jobs, or a smaller --chunk-size\.$/m, 'too little memory: message');
 	no_temp_files_ok('too little memory');
-	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relname = 'big'}), 0, 'too little memory: nothing is made');
+	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relname = 'big'}), 0, 'too little memory: no table is created');
 }
 
 # ---- progress of a table that one worker must load at once, because it references itself
@@ -176,7 +176,7 @@ SQL
 	is(rows_of($db, 'tree'), 3000, 'at once: rows');
 }
 
-# ---- without a restore journal: by one worker, in one transaction
+# ---- without a restore journal, one worker loads a table in one transaction
 
 {
 	my $db = pipe_copy();

@@ -1,6 +1,6 @@
 
-# Restores through commands: the database "shop", copies of it that pg_parrestore --pipe
-# makes, and commands that fail.
+# Restores with --pipe: the database "shop", databases into which pg_parrestore --pipe restores
+# it, and commands that fail.
 
 package Pardump::PipeRestore;
 
@@ -21,10 +21,10 @@ our @EXPORT_OK = qw(start_pipe_shop pipe_copy pipe_arguments pipe_into piped_ok 
 my ($node, $data, $schema);
 my $copies = 0;
 
-# What pg_parrestore says of an archive without a manifest, and nothing else.
+# The only message of pg_parrestore for an archive without a manifest.
 our $no_manifest = qr/^pg_parrestore: warning: archive "[^\n]*" has no manifest, so its files are read without checksums\n\z/;
 
-# Starts a server with the database; returns it.
+# Starts a server with the database "shop".  Returns the server.
 sub start_pipe_shop
 {
 	my ($name) = @_;
@@ -66,14 +66,14 @@ sub pipe_arguments
 	return ('pg_parrestore', '-d', $node->connstr($db), "--pipe=$command", @options);
 }
 
-# Restores through a command into a database; returns what run_program does.
+# Restores with this command into a database.  Returns the results of run_program.
 sub pipe_into
 {
 	local $ENV{TMPDIR} = temp_dir();
 	return run_program(pipe_arguments(@_));
 }
 
-# The restore must be complete; returns what it says.
+# Restores with this command, which must succeed.  Returns the messages.
 sub piped_ok
 {
 	my ($db, $what, $command, @options) = @_;
@@ -84,7 +84,7 @@ sub piped_ok
 	return $err;
 }
 
-# The restore must fail; returns what it says.
+# Restores with this command, which must fail.  Returns the messages.
 sub pipe_failed
 {
 	my ($db, $what, $command, @options) = @_;
@@ -94,7 +94,7 @@ sub pipe_failed
 	return $err;
 }
 
-# The name of the file of a table that is not in chunks.
+# Returns the file name of a table that is not split.
 sub table_file
 {
 	my ($dir, $table) = @_;
@@ -102,7 +102,8 @@ sub table_file
 	return data_path($dir, $te) =~ s/.*\///r;
 }
 
-# A command that does this for one file, at first or always, and else returns the file.
+# A command that returns all files except one, for which it runs the given command: each
+# time, or, with a flag file, only the first time.
 sub failing_command
 {
 	my ($dir, $name, $command, $flag) = @_;
