@@ -277,11 +277,11 @@ previous_archive_open(const char *directory, const Manifest *head,
 }
 
 /* ----------
- * The same of an archive whose files commands return.
+ * An archive whose files commands return.
  * ----------
  */
 
-/* One attempt.  Returns the error, owned, or NULL. */
+/* Read the manifest once.  Returns the error, owned, or NULL. */
 static char *
 read_manifest(Archive *archive)
 {
@@ -289,8 +289,9 @@ read_manifest(Archive *archive)
 }
 
 /*
- * The same of toc.dat, of which only its checksum in the manifest matters: it
- * was stored last.
+ * Read toc.dat once.  Returns the error, owned, or NULL.  Only its checksum
+ * in the manifest matters: toc.dat was stored last, so the archive is
+ * complete.
  */
 static char *
 read_toc(Archive *archive)
@@ -314,7 +315,10 @@ read_with_retries(Archive *archive, char *(*read) (Archive *archive))
 	return problem;
 }
 
-/* Commands are not run for other names than those that a dump makes. */
+/*
+ * Returns why the manifest cannot be used, or NULL.  Commands are run only
+ * for names that a dump creates.
+ */
 static const char *
 find_invalid_name(const Manifest *manifest)
 {
@@ -326,8 +330,8 @@ find_invalid_name(const Manifest *manifest)
 }
 
 /*
- * The archive of the commands of --pipe-copy.  A copy may take long, and a
- * command that copies need not print anything meanwhile.
+ * Returns an archive with the commands of --pipe-copy.  A copy may take long,
+ * and its command need not print anything, so there is no timeout.
  */
 static Archive *
 new_copies(const char *pattern, uint64 retries)
@@ -368,7 +372,7 @@ previous_archive_fetch(const Options *options)
 }
 
 /* ----------
- * The same in a task, whose leader has read the manifest.
+ * The archive in a task, whose leader has read the manifest.
  * ----------
  */
 
@@ -404,8 +408,8 @@ previous_archive_reach(const char *directory, pg_checksum_type checksum_type,
  */
 
 /*
- * The first of these files that belongs to this table and block, or comes
- * after it.
+ * Returns the first of these files that belongs to this table and block, or
+ * comes after it.
  */
 static int
 first_from(const ManifestFile **files, int n, Oid table, BlockNumber start)
@@ -417,7 +421,10 @@ first_from(const ManifestFile **files, int n, Oid table, BlockNumber start)
 					   previous_archive_compare);
 }
 
-/* Does the file contain all rows of its blocks, and has it a fingerprint? */
+/*
+ * Does the file contain all rows of its blocks, and does it have
+ * fingerprints?
+ */
 static bool
 is_reusable(const ManifestFile *file)
 {
