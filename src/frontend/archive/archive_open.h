@@ -38,8 +38,8 @@ typedef struct Archive
 {
 	char	   *path;
 	ArchiveKind kind;			/* ARCHIVE_DIRECTORY or ARCHIVE_CUSTOM */
-	int			fd;				/* the open directory or file; -1 if commands
-								 * return the files */
+	int			fd;				/* the open directory or file; with commands,
+								 * the private directory */
 	ArchiveCommands *commands;	/* commands that return its files; NULL = the
 								 * files are at path */
 	Toc		   *toc;

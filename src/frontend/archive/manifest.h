@@ -47,10 +47,7 @@ typedef struct ManifestFile
 	char	   *sample;			/* percentage of the rows; NULL = all rows */
 	char	   *masks;			/* hash of the expressions that masked
 								 * columns; NULL = none */
-
-	/*
-	 * Hexadecimal; NULL without fingerprints (doc/incremental_functions.md)
-	 */
+	/* Hexadecimal; NULL = none (doc/incremental_functions.md) */
 	char	   *fingerprint;	/* of the rows as the server stores them */
 	char	   *first_fingerprint;	/* of the rows in the first blocks */
 	char	   *definition;		/* of all else that determines the text of
@@ -88,8 +85,8 @@ typedef struct SnapshotRecord
 	char	   *time;			/* time of the snapshot, ISO 8601 in UTC */
 	char	   *timeline;		/* in decimal; NULL = unknown */
 	char	   *lsn;			/* on a primary: read after the snapshot was
-								 * taken, so changes that the snapshot sees
-								 * have lower LSNs; otherwise NULL */
+								 * taken, so WAL up to this LSN contains all
+								 * changes that it sees; otherwise NULL */
 	char	   *replay_lsn;		/* on a standby that was paused meanwhile;
 								 * otherwise NULL */
 } SnapshotRecord;
@@ -106,8 +103,8 @@ typedef struct Manifest
 	char	   *left_out;		/* entry that pg_dump would have written, but
 								 * that was omitted; NULL = none */
 	char	   *snapshot;
-	char	   *lsn;			/* changes that the snapshot sees have lower
-								 * LSNs */
+	char	   *lsn;			/* WAL up to this LSN contains all changes
+								 * that the snapshot sees */
 	SnapshotRecord *cluster_snapshot;	/* NULL unless the archive was dumped
 										 * with --cluster-snapshot */
 	char	   *slot;			/* logical replication slot that was created

@@ -21,10 +21,7 @@ typedef enum OptionKind
 	OPTION_RATE,				/* uint64, bytes per second */
 	OPTION_LIST,				/* SimpleStringList, for an option that can be
 								 * repeated */
-
-	/*
-	 * the member of these two, if there is one, is a bool: it was specified
-	 */
+	/* these two set a bool, if they have a member: it was specified */
 	OPTION_BARE,				/* no argument */
 	OPTION_WITH_VALUE
 } OptionKind;
