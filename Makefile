@@ -70,8 +70,9 @@ PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-# Up to 15 a module shows all its functions to modules loaded later: ours call
-# ours, whatever another extension calls its own.
+# Up to 15, a module shows all its functions to modules that are loaded later.
+# With this flag, the extension calls its own functions, even if another module
+# has functions of the same names.
 ifeq ($(PORTNAME), linux)
 SHLIB_LINK += -Wl,-Bsymbolic
 endif

@@ -43,7 +43,7 @@ _pg_pardump_takes_value()
 		"$1" --help 2>/dev/null | grep -qE -- "^  ($2, --[a-z-]+|(-., )?$2)="
 }
 
-# Complete with the options that --help ($1) tells of.
+# Complete with the options that the --help of the program $1 lists.
 _pg_pardump_options()
 {
 	COMPREPLY=($(compgen -W "$("$1" --help 2>/dev/null |
@@ -126,7 +126,7 @@ _pg_pardump()
 			return
 			;;
 		--where | --sample | --mask)
-			# up to the colon, after which nobody knows better than the user
+			# up to the colon; the user types the text after it
 			_pg_pardump_query_tables
 			compopt -o nospace
 			return

@@ -90,7 +90,7 @@ make_root()
 	local base=$suite
 	local script
 
-	# Experimental is no system but some packages on top of one.
+	# Experimental consists of packages that are installed on top of sid.
 	[ "$suite" != experimental ] || base=sid
 	script=/usr/share/debootstrap/scripts/$base
 	# debootstrap of an older release does not know a newer one, which is
@@ -129,9 +129,9 @@ make_root()
 	mv "$new" "$root"
 }
 
-# Make the root if it is not there, or if it is not sound, unless others are at
-# work in it: what they install looks as if it had been cut short.  Whoever is
-# in a root holds a shared lock.
+# Make the root if it does not exist, or if it is not sound, unless other
+# processes use it: an installation of theirs looks as if it had been cut short.
+# Each process that uses a root holds a shared lock.
 prepare_root()
 {
 	local lock
@@ -140,7 +140,7 @@ prepare_root()
 	exec {lock}>>"$ROOTS/.lock.$(basename "$root")"
 	if flock --nonblock --exclusive "$lock"; then
 		if [ -d "$root" ] && ! root_is_sound; then
-			log "in \"$root\" an installation of packages was cut short: making it anew"
+			log "in \"$root\" an installation of packages was cut short: making it again"
 			remove_root "$root"
 		fi
 		[ -d "$root" ] || make_root

@@ -7,7 +7,7 @@ CLUSTER=cluster
 CLUSTER_PORT=54321
 
 # Make and start a cluster in $WORK/$CLUSTER with the programs of the directory
-# $1, as the ordinary user that runs this, reachable by nobody else: no TCP,
+# $1, as the ordinary user that runs this.  Other users cannot reach it: no TCP,
 # and a socket in $WORK/socket.  Further arguments are settings, name=value.
 # Sets the variables that make the client programs connect to it.  clean_up
 # stops it.

@@ -137,9 +137,9 @@ make_work_directory()
 	unset PG_PARDUMP_WORK
 }
 
-# Remove the work directories in the directory $1 that a run has left which was
-# ended by force, some gigabytes perhaps, and of memory.  Whatever still lives of
-# a run holds its directory's lock, or works below it; one that is just being
+# Remove the work directories in the directory $1 that killed runs have left:
+# they may have gigabytes, also of memory.  All living processes of a run hold
+# the lock of its directory, or work below it; a directory that is just being
 # made is young.
 remove_abandoned()
 {
@@ -177,7 +177,7 @@ clean_up()
 }
 
 # Have what the script needs, be an ordinary user, and have a work directory.
-# Arguments: the script's own, for it may start anew.
+# Arguments: the script's own, since it may be started again.
 prepare()
 {
 	if [ -z "${PG_PARDUMP_WORK:-}" ]; then
@@ -187,13 +187,13 @@ prepare()
 	make_work_directory
 }
 
-# As root, start this script anew as an ordinary user, from a copy of the tree
+# As root, start this script again as an ordinary user, from a copy of the tree
 # that this user can read, in a work directory that the user owns; the new
 # process replaces this one and cleans up.  As an ordinary user do nothing.
 # Arguments: the script's own.  PostgreSQL's variables are not inherited.
 become_ordinary_user()
 {
-	local user=nobody
+	local user="nobody"
 	local variable
 
 	for variable in "${!PG@}"; do
@@ -281,7 +281,7 @@ end_job()
 
 # Stop every PostgreSQL server whose data directory lies below the directory
 # $1, tests' servers included.  The working directory of the process must be
-# that data directory: a stale pid file names a process of somebody else.
+# that data directory: a stale pid file may name a process of another user.
 stop_servers_below()
 {
 	local pidfile pid tries

@@ -21,7 +21,7 @@ my $top = dirname($0) . '/..';
 # The lines of a text that have something besides blanks.
 sub lines { return scalar grep { /\S/ } split /\n/, $_[0] }
 
-# A text of C without its comments; strings are kept, whatever they contain.
+# A text of C without its comments; strings are kept, even if they contain comments.
 sub code
 {
 	my ($text) = @_;

@@ -73,7 +73,7 @@ download_source()
 {
 	local version newest=
 
-	# Archives of others may have no sources, which is no reason to stop.
+	# Archives of other vendors may have no sources; this is not an error.
 	apt-get -qq update 2>update.log || true
 	for version in $(apt-cache showsrc "postgresql-$major" 2>>update.log |
 		sed -n 's/^Version: //p' | sort -Vru); do

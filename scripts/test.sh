@@ -76,8 +76,8 @@ LONG="PG_PARDUMP_FUZZ_TABLES=10000 PG_PARDUMP_FUZZ_SECONDS=300
 	PG_PARDUMP_ALSO_ROUNDS=30 PG_PARDUMP_FUZZER_SECONDS=30 PG_PARDUMP_INDEX_CASES=2000
 	PG_PARDUMP_CLUSTER_ROUNDS=200"
 
-# The lines that tell how far the tests are: pg_regress's result for each
-# test, prove's file names, its verdicts, and whatever failed or was skipped.
+# The lines that show the progress of the tests: pg_regress's result for each
+# test, prove's file names, its verdicts, and tests that failed or were skipped.
 PROGRESS='/^(t\/.*[.][.]+ *$|test .*[.][.][.]|ok$|not ok|Failed|Dubious|Result:)|^ok [0-9]+ .* ms$|^ok .* # SKIP|skipped:/Ip'
 
 # Count the results in the log $1 of pg_regress (both of its forms, that of 15

@@ -39,9 +39,9 @@ run_side()
 	exec "${command[@]}" >"$output" 2>&1 </dev/null
 }
 
-# Descriptors, and what they are for: 7 tells the older side that it may end,
-# when nobody holds the other end, 6, any more; 8 takes from it where its server
-# is, and 9 brings that to the newer side.
+# Descriptors: the older side reads 7, and ends when no process holds the other
+# end, 6, any more.  It writes to 8 where its server is, and the newer side reads
+# this from 9.
 test_pair()
 {
 	local older=${1%:*} newer=${1#*:} status=0
@@ -96,7 +96,7 @@ for pair; do
 	case $pair in
 		--help | -h) print_help; exit 0 ;;
 		[1-9]*:[1-9]*) ;;
-		*) die "\"$pair\" is no pair of majors; see --help" ;;
+		*) die "\"$pair\" is not a pair of majors; see --help" ;;
 	esac
 done
 [ "$EUID" -eq 0 ] || die "run this as root"

@@ -25,7 +25,7 @@ if ! { python3 -m venv "$WORK/venv" &&
 fi
 for manifest in "$TREE"/packaging/kubernetes/*.yaml; do
 	sed 's/JOB_NAME/name/; s/: COMPLETIONS$/: 4/' "$manifest" >"$WORK/manifest.yaml"
-	# backoffLimitPerIndex is no beta from 1.33 on
+	# backoffLimitPerIndex is a beta feature before 1.33
 	for version in 1.33 "${VALIDATE_VERSION%.*}"; do
 		"$WORK/venv/bin/kubernetes-validate" --strict --quiet -k "$version" "$WORK/manifest.yaml" >&2 ||
 			die "$(basename "$manifest") is not valid by the schema of Kubernetes $version"

@@ -55,7 +55,7 @@ SELECT * FROM pardump.pg_pardump_last_files();
 SELECT string_agg(b, '') = repeat('x', 300000)::bytea, count(*) > 1 FROM (SELECT pardump.pg_pardump_read_files('{NULL}',
     '{0}', '{0}', ARRAY[repeat('x', 300000)::bytea], '{0}', '{f}', '{NULL}', '0/0', 'none') b) s;
 
--- A frame for each call, whatever is in it.
+-- A frame for each call, with any method and data.
 SELECT compression, substr(data, 1, 4), length(data) < 8192, bytes
   FROM unnest('{zstd,zstd:19,lz4,lz4:9}'::text[]) compression, read_file('global/pg_control', 0, 8192, NULL, NULL, NULL, compression);
 SELECT compression, substr(data, 1, 4), length(data) > 4, bytes

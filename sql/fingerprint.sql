@@ -1,5 +1,5 @@
--- Fingerprints: equal where the text is, whatever else has changed, and
--- definitions, which tell when what is stored means another text.
+-- Fingerprints are equal if the text of the rows is equal, even if anything else
+-- has changed.  Definitions differ if the same bytes mean another text.
 CREATE EXTENSION pg_pardump;
 SET client_min_messages = error;
 \set key '''\\x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f'''

@@ -60,7 +60,7 @@ SELECT read_bytes(source, 'auto') = read_bytes(source, 'none'), read_bytes(sourc
 SELECT sum(length(b)) FROM pardump.pg_pardump_read('source', '{a,b,c}', 0, NULL, 'auto', 'text') b;
 DROP TABLE repetitive, various;
 
--- Arguments, and what is no block.
+-- Arguments, and data that is not a block.
 SELECT pardump.pg_pardump_load_tuples(NULL, '');
 SELECT pardump.pg_pardump_load_tuples('target', NULL);
 SELECT pardump.pg_pardump_load_tuples('target', '');
@@ -149,7 +149,7 @@ CREATE TABLE loaded (a int);
 INSERT INTO unlogged VALUES (1);
 SELECT try_copy('unlogged', '{a}', 'loaded'), try_copy('unlogged', '{a}', 'identity'), try_copy('unlogged', '{a}', 'secured');
 
--- Who may: nobody but superusers, though EXECUTE be granted.
+-- Only superusers may call the functions, even if EXECUTE is granted.
 SELECT proname, array_remove(array_agg(grantee = 0 ORDER BY grantee), false) AS public
   FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner)))
   WHERE pronamespace = 'pardump'::regnamespace GROUP BY proname ORDER BY proname;

@@ -6,10 +6,10 @@
 #
 # The arguments are the path of the plan, which all pods see under that path,
 # the number of tasks, and those that are to be run: an index of the job is one
-# of these.  The job is made of dump_tasks.yaml, which lies beside this script,
-# or of what $MANIFEST names.  The exit code is 0 if the job has come to its
-# end, whatever has become of it: whether all files are there the leader sees
-# itself, and runs again the tasks that they are of.
+# of these.  The job is made from dump_tasks.yaml, which is next to this script,
+# or from the file that $MANIFEST names.  The exit code is 0 if the job has
+# ended, even if tasks of it have failed: the leader finds missing files, and
+# runs the tasks of these files again.
 
 set -eu
 

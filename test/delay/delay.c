@@ -12,7 +12,7 @@
  * those forks on to the programs that a process executes.
  *
  * DELAY_SEED			the seed, 0 if not set
- * DELAY_ONE_IN			one call in so many is delayed, 20 if not set
+ * DELAY_ONE_IN			delay one call in this number of calls, 20 if not set
  * DELAY_MAX_MS			the longest delay, 50 if not set
  * DELAY_PROGRAMS		names of the programs to delay, separated by blanks
  * DELAY_COUNTS		a file to count delays in: for each of these programs,
@@ -56,7 +56,7 @@ static void *next[N_CALLS];
 static uint64_t one_in;			/* 0: nothing is delayed in this program */
 static uint64_t max_ns;
 static uint64_t key;			/* of this process */
-static uint64_t calls;			/* so many were made */
+static uint64_t calls;			/* calls made by this process */
 static uint64_t forks;
 static uint64_t *counts;
 

@@ -18,7 +18,7 @@
 # not delayed.
 #
 # DELAY_SEED     the seed; random if not set, and printed
-# DELAY_ONE_IN   one call in so many is delayed, 20 if not set
+# DELAY_ONE_IN   delay one call in this number of calls, 20 if not set
 # DELAY_MAX_MS   the longest delay, 50 if not set
 
 set -euo pipefail

@@ -1,8 +1,8 @@
 /*
  * fuzz_decode.c
  *		A field of COPY, decoded by any of the decoders: within the bytes of
- *		the field and its padding, within what it allocates, and whatever the
- *		padding holds.
+ *		the field and its padding, within what it allocates, and with the same
+ *		result for any bytes of padding.
  *
  * The first byte says which type; arrays of it from 0x80 on.  Whether values
  * are right, t/128_decoders.pl tells, which has the input functions.

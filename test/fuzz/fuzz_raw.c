@@ -1,7 +1,7 @@
 /*
  * fuzz_raw.c
- *		The rows of a block of raw tuples: whatever the bytes are, each value
- *		lies within what was made of them, or it is an error.
+ *		The rows of a block of raw tuples: with any bytes, each value lies
+ *		within the rows that were made from them, or it is an error.
  *
  * The first byte is the number of rows; the rest are frames
  * (read/raw_block.h).

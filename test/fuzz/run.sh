@@ -7,12 +7,12 @@
 #
 # Builds each target (toc, custom, manifest, plan, decompress, frame,
 # tar, lines, decode, raw) with
-# clang's libFuzzer into a temporary directory and runs it for so many seconds
-# (20) on its corpus.  What it finds is kept in the current directory as crash-*; the
-# exit code is 0 if nothing was found, 77 if there is no clang with libFuzzer.
+# clang's libFuzzer into a temporary directory and runs it for SECONDS (20) on its
+# corpus.  Inputs that fail are kept in the current directory as crash-*; the exit
+# code is 0 if nothing was found, 77 if there is no clang with libFuzzer.
 # PG_CONFIG and CLANG may name other programs.
 #
-#   --merge   make the corpus anew of what reaches most code with least
+#   --merge   make the corpus again from the fewest inputs that reach most code
 
 set -euo pipefail
 

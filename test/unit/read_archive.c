@@ -194,7 +194,7 @@ typedef struct Outcomes
 	int			n_crashed;
 } Outcomes;
 
-/* All of it in a process of its own, whose messages nobody reads. */
+/* All of it in a process of its own, whose messages are discarded. */
 static void
 try_to_read(const char *path, uint64 expected, Outcomes *outcomes)
 {

@@ -40,7 +40,7 @@ static void
 check_directories(void)
 {
 	ok(backup_filter_is_global("global"), "global");
-	ok(!backup_filter_is_database("global"), "global is no database's");
+	ok(!backup_filter_is_database("global"), "global does not belong to a database");
 	ok(backup_filter_is_database("base/5"), "a database");
 	ok(!backup_filter_is_database("base/5/6"), "below a database");
 	ok(!backup_filter_is_database("base/x5"), "not a number");

@@ -142,7 +142,7 @@ test_backup_plan(void)
 	is_text(plan->list->files[6].path, "empty", "the smallest last");
 	is_text(plan->list->files[7].path, "whole", "but for those that are read whole");
 	/* 1, 1, 4, 2, the small ones together, and those that are read whole */
-	is_number(plan->n_pieces, 10, "so many pieces");
+	is_number(plan->n_pieces, 10, "number of pieces");
 	is_number(plan->pieces[9].no, 7, "counted in their tablespace");
 	is_number(make_plan(files, 0)->n_pieces, 0, "no files, no pieces");
 	check_many_small();

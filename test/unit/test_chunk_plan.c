@@ -73,7 +73,7 @@ blocks_text(const ChunkPlan *plan)
 	return text.data;
 }
 
-/* Of a table of so many blocks. */
+/* Check the ranges of a table with this number of blocks. */
 static void
 check_blocks(uint64 blocks, const Options *options, const char *missing,
 			 const char *expected, const char *what)
@@ -255,7 +255,7 @@ test_chunk_plan(void)
 	check_chunk_bytes(MB * MB, 4, NULL, 1024 * MB, "the largest size of a chunk");
 	check_chunk_bytes(80 * MB * MB, 1000, NULL, 1024 * MB, "the same of 80 TB");
 	check_chunk_bytes(900 * MB * MB, 1000, NULL, 900 * MB * MB / 90000 + 1,
-					  "more than that, lest there be too many");
+					  "more than that, so that there are not too many");
 	check_reasons();
 	check_planned_chunks();
 	check_tail();

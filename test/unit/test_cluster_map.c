@@ -1,7 +1,7 @@
 /*
  * test_cluster_map.c
- *		The map of a cluster's dump is read as it was written, whatever the
- *		names, and nothing else is read.
+ *		The map of a cluster's dump is read as it was written, with any names,
+ *		and nothing else is read.
  */
 #include "base/fe_compat.h"
 
@@ -82,7 +82,7 @@ test_truncated(char *text)
 	is_number(n_read, 0, "no part of it is taken for the whole");
 }
 
-/* Whatever one byte is changed to, it is read or not, and no harm is done. */
+/* After a change of any one byte, the map is read or refused. */
 static void
 test_damaged(char *text)
 {

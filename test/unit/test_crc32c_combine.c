@@ -50,8 +50,8 @@ check_parts(const uint8 *data, size_t len)
 }
 
 /*
- * Parts of 8 GB, which nobody has seen: it does not matter which of three are
- * combined first.
+ * Parts of 8 GB, whose bytes are not read: it does not matter which of three
+ * are combined first.
  */
 static void
 check_long_parts(uint32 crc1, uint32 crc2, uint32 crc3)

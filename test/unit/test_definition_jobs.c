@@ -1,14 +1,14 @@
 /*
  * test_definition_jobs.c
- *		Whatever an archive says of what depends on what, all jobs come to be
- *		begun, with nothing else running if it must be so.
+ *		With any dependencies in an archive, all jobs are begun, and those
+ *		that must run alone are begun while no other job runs.
  */
 #include "base/fe_compat.h"
 
 #include "load/definition_worker.h"
 #include "unit_test.h"
 
-/* Begin whatever may be, then end it, until nothing may be begun. */
+/* Begin all jobs that may begin, then end them, until none may begin. */
 static int
 run_all(DefinitionJobs *jobs)
 {

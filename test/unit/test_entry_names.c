@@ -36,12 +36,12 @@ test_entry_names(void)
 	check(entry_names_roles, "ACL", "GRANT SELECT ON TABLE t TO \"A \"\"b\"\" TO c\";",
 		  "[A \"b\" TO c]", "a quoted name");
 	check(entry_names_roles, "ACL", "GRANT SELECT ON TABLE \"x TO y\" TO PUBLIC;",
-		  "", "PUBLIC is no role");
+		  "", "PUBLIC is not a role");
 	check(entry_names_roles, "ACL", "GRANT ALL ON TABLE t TO a;\nGRANT ALL ON TABLE t TO a;",
 		  "[a]", "each once");
 	check(entry_names_roles, "POLICY",
 		  "CREATE POLICY p ON t TO a, b USING ((x = 'TO c'::text));", "[a][b]",
-		  "a policy is for several, and its condition is no name");
+		  "a policy is for several roles, and its condition has no names");
 	check(entry_names_roles, "USER MAPPING",
 		  "CREATE USER MAPPING FOR a SERVER s OPTIONS (x 'FOR b');", "[a]",
 		  "a user mapping");

@@ -1,6 +1,6 @@
 /*
  * test_globals_script.c
- *		The script of pg_dumpall is cut in statements, whatever is in quotes.
+ *		The script of pg_dumpall is split into statements, also with quotes.
  */
 #include "base/fe_compat.h"
 

@@ -95,7 +95,7 @@ check_error_ends_all(void)
 	ok(reader.error != NULL, "the error stays");
 }
 
-/* Arrays in arrays, so many. */
+/* Is an array read that is nested to this depth? */
 static bool
 depth_is_read(int depth)
 {

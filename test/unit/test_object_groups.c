@@ -1,7 +1,7 @@
 /*
  * test_object_groups.c
- *		Groups of large objects are taken apart, and each object has its
- *		statements, whatever the roles are called.
+ *		Groups of large objects are split, and each object has its own
+ *		statements, with any names of roles.
  */
 #include "base/fe_compat.h"
 

@@ -76,8 +76,8 @@ typedef struct Sharing
 	Shared	   *shared;
 	PieceRing  *ring;
 	uint64		n_lines;
-	int			until_used_by;	/* the text is longer, until so many lanes
-								 * have used a piece; 0 = it is not */
+	int			until_used_by;	/* the text is longer, until this number of
+								 * lanes has used a piece; 0 = it is not */
 	size_t		long_every;		/* every n-th line is long; 0 = none */
 	size_t		long_bytes;
 	uint64		error_at;		/* line that cannot be read; 0 = none */

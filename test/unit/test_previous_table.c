@@ -14,7 +14,7 @@
 #define HASH "00ff"
 #define OPEN InvalidBlockNumber
 
-/* Ranges that begin at these blocks, of a table of so many. */
+/* Ranges that begin at these blocks, of a table with "blocks" blocks. */
 static PreviousTable
 table_of(const int64 *starts, int n, BlockNumber blocks)
 {
@@ -77,15 +77,15 @@ test_cuts(void)
 	check_cuts("a last range without blocks", &table, 130, "0 100");
 	table = table_of(gap, 3, 290);
 	unconstify(ManifestFile *, table.files[1])->end_block = 150;
-	check_cuts("a gap: it is cut anew", &table, 290, "");
+	check_cuts("a gap: it is cut again", &table, 290, "");
 	table = table_of(gap, 3, 290);
 	unconstify(ManifestFile *, table.files[1])->end_block = MANIFEST_NO_END;
-	check_cuts("an end in the middle: it is cut anew", &table, 290, "");
+	check_cuts("an end in the middle: it is cut again", &table, 290, "");
 	table = table_of(gap, 3, 290);
 	unconstify(ManifestFile *, table.files[2])->end_block = 290;
-	check_cuts("no open end: it is cut anew", &table, 290, "");
+	check_cuts("no open end: it is cut again", &table, 290, "");
 	table = table_of(three + 1, 2, 290);
-	check_cuts("without the first blocks: it is cut anew", &table, 290, "");
+	check_cuts("without the first blocks: it is cut again", &table, 290, "");
 }
 
 /* The start of the file that is found, or -1. */

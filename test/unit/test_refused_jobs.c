@@ -21,7 +21,7 @@ check_order(void)
 	RefusedJobs *refused = refused_jobs_new(10, 2);
 
 	is_number(refused_jobs_take(refused, 0), -1, "none was refused");
-	is_number(refused_jobs_first(refused), -1, "none is nobody's");
+	is_number(refused_jobs_first(refused), -1, "so there is no first one");
 	refused_jobs_take_first(refused);
 	refused_jobs_add(refused, 7, 0);
 	refused_jobs_add(refused, 4, 1);
@@ -29,7 +29,7 @@ check_order(void)
 	is_number(refused_jobs_take(refused, 0), 4, "one worker's for the other");
 	is_number(refused_jobs_take(refused, 0), -1, "none that it has refused");
 	is_number(refused_jobs_take(refused, 1), 7, "and the other way round");
-	is_number(refused_jobs_first(refused), -1, "all are somebody's");
+	is_number(refused_jobs_first(refused), -1, "all are taken by a worker");
 	refused_jobs_add(refused, 7, 1);
 	is_number(refused_jobs_take(refused, 0), -1, "both have refused it: one");
 	is_number(refused_jobs_take(refused, 1), -1, "both have refused it: other");

@@ -49,7 +49,7 @@ static const SinkOps count_ops = {
 
 static int	n_chunks;
 
-/* A ServerChunksCallback: so many that are as large as asked for. */
+/* A ServerChunksCallback: n_chunks chunks of about CHUNK_BYTES. */
 static ServerChunk *
 many_chunks(PGconn *conn, const DumpTable *table, uint64 chunk_bytes, int *n)
 {

@@ -1,6 +1,6 @@
 /*
  * test_script.c
- *		pg_restore's script is cut at its marks, whatever names are in it.
+ *		pg_restore's script is split at its marks, with any names in it.
  */
 #include "base/fe_compat.h"
 

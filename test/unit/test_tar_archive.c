@@ -1,7 +1,7 @@
 /*
  * test_tar_archive.c
  *		Processes write a tar file together: its pieces are in their order,
- *		whoever comes first, and whoever dies.
+ *		no matter which process is first, or which one dies.
  */
 #include "base/fe_compat.h"
 

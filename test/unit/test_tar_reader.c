@@ -1,6 +1,6 @@
 /*
  * test_tar_reader.c
- *		A tar archive is taken apart however it is cut, and whatever is in it.
+ *		A tar archive is read with any buffer sizes, and any contents.
  */
 #include "base/fe_compat.h"
 

@@ -10,7 +10,7 @@
 #include "stream/text_pieces.h"
 #include "unit_test.h"
 
-/* Text that comes so many bytes at a time. */
+/* Text of which this many bytes are read at a time. */
 typedef struct Input
 {
 	const char *pos;
