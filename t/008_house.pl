@@ -456,7 +456,7 @@ SKIP:
 
 my $words = tempdir(CLEANUP => 1);
 append_to_file("$words/clean.md",
-	"There is no file, and there\nis no other.  It is no\nlonger used.  Ongoing.  Lester.  The end.\n");
+	"There is no file, and there\nis no other.  It is no\nlonger used.  Ongoing.  Lester.  The end.\nuser=\"nobody\"\n");
 my ($stdout, $stderr);
 ok(run_log([ $^X, "$tree/scripts/check_words.pl", $words ], '>', \$stdout, '2>', \$stderr),
 	'a text without words to avoid passes');
