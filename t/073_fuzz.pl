@@ -14,7 +14,7 @@ use Test::More;
 
 # of each of the majors that are tested, which read by the same code
 my $seconds = $ENV{PG_PARDUMP_FUZZER_SECONDS} // 2;
-my @targets = qw(toc custom manifest plan decompress frame tar lines decode raw);
+my @targets = qw(toc custom manifest map plan results decompress frame tar lines decode raw);
 
 my ($rc, $out, $err) = run_program("$FindBin::RealBin/../test/fuzz/run.sh", $seconds, @targets);
 plan skip_all => 'no clang with libFuzzer' if $rc == 77;

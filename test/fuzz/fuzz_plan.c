@@ -1,7 +1,6 @@
 /*
  * fuzz_plan.c
- *		The plan of a dump for tasks, and a line of an attempt's results, on
- *		any bytes.
+ *		The plan of a dump for tasks, on any bytes.
  */
 #include "base/fe_compat.h"
 
@@ -38,15 +37,6 @@ try_plan(const char *text, size_t size)
 	task_plan_free(&file);
 }
 
-static void
-try_line(const char *text, size_t size)
-{
-	TaskLine	line;
-
-	(void) task_result_read(text, size, &line);
-	task_result_free(&line);
-}
-
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -55,7 +45,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	try_plan(text, size);
-	try_line(text, size);
 	free(text);
 	return 0;
 }

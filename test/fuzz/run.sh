@@ -5,11 +5,11 @@
 #
 # usage: test/fuzz/run.sh [--merge] [SECONDS [TARGET...]]
 #
-# Builds each target (toc, custom, manifest, plan, decompress, frame,
-# tar, lines, decode, raw) with
-# clang's libFuzzer into a temporary directory and runs it for SECONDS (20) on its
-# corpus.  Inputs that fail are kept in the current directory as crash-*; the exit
-# code is 0 if nothing was found, 77 if there is no clang with libFuzzer.
+# Builds each target (toc, custom, manifest, map, plan, results, decompress, frame,
+# tar, lines, decode, raw) with clang's libFuzzer into a temporary directory and
+# runs it for SECONDS (20) on its corpus.  Inputs that fail are kept in the current
+# directory as crash-*; the exit code is 0 if nothing was found, 77 if there is no
+# clang with libFuzzer.
 # PG_CONFIG and CLANG may name other programs.
 #
 #   --merge   make the corpus again from the fewest inputs that reach most code
@@ -24,7 +24,7 @@ if [ "${1:-}" = --merge ]; then
 fi
 seconds=${1:-20}
 [ $# -gt 0 ] && shift
-targets=${*:-toc custom manifest plan decompress frame tar lines decode raw}
+targets=${*:-toc custom manifest map plan results decompress frame tar lines decode raw}
 pg_config=${PG_CONFIG:-pg_config}
 clang=${CLANG:-clang}
 
@@ -44,7 +44,9 @@ declare -A sources=(
 		$f/archive/archive_open.c $f/archive/archive_name.c $f/stream/decompress.c
 		$f/stream/regular_file.c $f/stream/text_pieces.c $top/src/shared/compress.c"
 	[manifest]="$f/archive/manifest.c $f/stream/regular_file.c"
+	[map]="$f/cluster/cluster_map.c $f/archive/manifest.c"
 	[plan]="$f/tasks/task_plan.c"
+	[results]="$f/tasks/task_plan.c $f/options/own_options.c"
 	[decompress]="$f/stream/decompress.c $top/src/shared/compress.c"
 	[frame]="$f/basebackup/tar_archive.c $f/stream/decompress.c $top/src/shared/compress.c"
 	[tar]="$f/extract/tar_reader.c"

@@ -121,6 +121,9 @@ cluster_map_text(const ClusterMap *map)
 	}
 	json_append_document(&writer, map_fields, &file);
 	appendPQExpBufferStr(&writer.buf, " }\n");
+	for (int i = 0; i < map->list.n; i++)
+		free(file.databases[i].directory);
+	free(file.databases);
 	return buffer_text(&writer.buf);
 }
 
@@ -170,6 +173,7 @@ check_repeats(JsonReader *reader, const MapFile *file)
 	if (repeats(sorted, file->n_databases, compare_oids) ||
 		repeats(sorted, file->n_databases, cluster_map_compare_names))
 		json_fail(reader, "a database is named twice");
+	free(sorted);
 }
 
 /* Check that a server can have databases with these names. */
@@ -186,6 +190,7 @@ check_databases(JsonReader *reader, const MapFile *file)
 		if (found->database.name[0] == '\0' ||
 			strcmp(found->database.name, "template0") == 0)
 			json_fail(reader, "impossible name of a database");
+		free(want);
 	}
 	if (reader->error == NULL)
 		check_repeats(reader, file);
