@@ -14,7 +14,7 @@
 #   make dist                                  the archive for PGXN, of HEAD
 #   make indent                                pgindent over src and test/unit
 #   make fuzz                                  fuzz the readers of untrusted
-#                                              bytes for a minute (clang)
+#                                              bytes, 20 s for each target (clang)
 #   make fuzz-pages [TABLES=n] [SEED=n]        let planner and reader meet 10000
 #                                              tables of damaged pages
 #   make fuzz-copy [TIME=s] [SEED=n] [CASES=n] load random tables by the server and
