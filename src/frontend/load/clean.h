@@ -29,8 +29,24 @@
  */
 extern void clean_drop(RestoreStages *stages);
 
+/* Is the object of this entry dropped by a DROP of its own? */
+extern bool clean_has_drop(const RestoreStages *stages, int number);
+
+/*
+ * In a copy, may the DROP of this entry fail?  The object may already have
+ * been dropped with another one.  If it still exists, and another object
+ * depends on it, the DROP of that object fails.
+ */
+extern bool clean_may_fail(const TocEntry *entry);
+
+/*
+ * Append the OIDs of the large objects that the entry creates, separated by
+ * commas.
+ */
+extern void clean_append_large_objects(PQExpBuffer oids, const TocEntry *entry);
+
 /* ----------
- * Checks before anything is dropped.
+ * clean_objects.c: checks before anything is dropped.
  * ----------
  */
 
@@ -51,5 +67,11 @@ extern void clean_objects_check_copy(const RestoreStages *stages);
 extern void clean_objects_check_restore(const RestoreStages *stages,
 										PGconn *conn,
 										const DumpTables *tables);
+
+/*
+ * Does the target's lock table have room to drop all objects in one
+ * transaction?  *n is set to their number on the target.
+ */
+extern bool clean_objects_fit(const RestoreStages *stages, int *n);
 
 #endif							/* CLEAN_H */
