@@ -18,8 +18,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <time.h>
-
 #include "common/file_utils.h"
 
 #include "archive/archive_dir.h"
@@ -121,19 +119,6 @@ report_check(const Options *options)
  * ----------
  */
 
-/* Returns a time like "2026-11-21 07:56:38 UTC". */
-static const char *
-utc(int64 time_us)
-{
-	time_t		seconds = (time_t) (time_us / 1000000);
-	struct tm	tm;
-	char		text[64];
-
-	gmtime_r(&seconds, &tm);
-	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm);
-	return pg_strdup(text);
-}
-
 /*
  * Returns the kind of run for the script of the page. --verify counts as a
  * dump.
@@ -187,7 +172,7 @@ append_verification(PQExpBuffer page, const Manifest *manifest,
 							   manifest ? "equal to the manifest" :
 							   "read without a problem"));
 	appendPQExpBuffer(page, " \302\267 verified at %s in %s: %s, %s read",
-					  utc(verify->end_us),
+					  report_table_time(verify->end_us),
 					  report_table_seconds((verify->end_us - verify->start_us) / 1e6),
 					  report_table_count(verify->rows, "row"),
 					  units_size(verify->stored_bytes));
@@ -223,18 +208,6 @@ verdict_of(const ReportCopy *copy)
 	if (copy->archive)
 		return psprintf("%sThe restore is complete.</b>", good);
 	return "\">The copy is complete. Source and target have not been compared; <code>--compare</code> does that.";
-}
-
-/* Append a table of facts, without those that have no value. */
-static void
-append_details(PQExpBuffer page, ReportRow *facts, int n_facts)
-{
-	int			n = 0;
-
-	for (int i = 0; i < n_facts; i++)
-		if (facts[i].notes)
-			facts[n++] = facts[i];
-	report_table_append(page, NULL, "details", "Details", facts, n, n);
 }
 
 /*
@@ -277,7 +250,7 @@ append_facts(PQExpBuffer page, const Manifest *manifest,
 		{"Its position",.notes = manifest->slot_lsn},
 	};
 
-	append_details(page, facts, lengthof(facts));
+	report_table_facts(page, facts, lengthof(facts));
 }
 
 /* ----------
@@ -637,67 +610,11 @@ append_indexes(PQExpBuffer page, PQExpBuffer json, const ReportWork *work,
 						Min(n, MAX_INDEXES), ROWS_SHOWN);
 }
 
-/* ----------
- * The last runs.
- * ----------
- */
-
 /* Returns a number as an integer; a manifest may contain impossible sizes. */
 static uint64
 whole_number(double number)
 {
 	return (uint64) Min(Max(number, 0), 1e18);
-}
-
-static ReportRow
-row_of_run(const ReportRun *run)
-{
-	return (ReportRow)
-	{
-		.name = utc(run->start_us),
-			.end = (run->end_us - run->start_us) / 1e6,
-			.files = run->files,
-			.reused = run->reused_files,
-			.rows = run->rows,
-			.raw_bytes = run->raw_bytes,
-			.stored_bytes = run->stored_bytes,
-			.reused_bytes = run->reused_bytes,
-			.rate = run->work_us == 0 ? 0 :
-			(run->raw_bytes - run->reused_bytes) / (run->work_us / 1e6),
-	};
-}
-
-/*
- * Append the runs of the history and this one, newest first, and record this
- * one unless it was recorded when its archive was written.  A base backup
- * belongs to no database, and its label may be different each time, so it has
- * neither in its record's name.
- */
-static void
-append_runs(PQExpBuffer page, PQExpBuffer json, const ReportHistory *history,
-			const Manifest *manifest, const ReportCopy *copy,
-			const ReportRun *own, bool is_new)
-{
-	bool		is_backup = copy && copy->is_backup;
-	const char *command = is_backup ? "basebackup" : kind_of(copy);
-	const char *database = is_backup ? NULL : manifest->database;
-	ReportRun	runs[REPORT_RUNS];
-	ReportRow	rows[REPORT_RUNS];
-	int			n;
-
-	/* Archives of earlier versions may not contain the time. */
-	if (history == NULL || own->start_us <= 0)
-		return;
-	n = report_history_list(history, command, database, own, runs);
-	if (is_new)
-		report_history_add(history, command, database, own);
-	for (int i = 0; i < n; i++)
-	{
-		rows[i] = row_of_run(&runs[i]);
-		if (runs[i].start_us == own->start_us)
-			appendPQExpBuffer(json, ",\n\"thisRun\":%d", i);
-	}
-	report_table_append(page, json, "runs", "Last runs", rows, n, n);
 }
 
 /*
@@ -710,6 +627,7 @@ append_run(PQExpBufferData *parts, const Manifest *manifest,
 		   const ReportCopy *copy, const ReportHistory *history, bool is_whole)
 {
 	PQExpBuffer page = &parts[PART_TABLES];
+	bool		is_backup = copy && copy->is_backup;
 	ReportWork	work = find_work(manifest, copy);
 	ReportRow	total;
 	ReportRun	own;
@@ -723,7 +641,7 @@ append_run(PQExpBufferData *parts, const Manifest *manifest,
 					  (manifest->end_us - manifest->start_us) / 1e6,
 					  manifest->retries, work.n_workers,
 					  work.begin, work.end, work.axis);
-	n_tables = append_tables(page, &json, &work, copy && copy->is_backup ?
+	n_tables = append_tables(page, &json, &work, is_backup ?
 							 "Largest files" : "Largest tables", &total);
 	own = (ReportRun)
 	{
@@ -769,7 +687,16 @@ append_run(PQExpBufferData *parts, const Manifest *manifest,
 			append_indexes(page, &json, &work, copy);
 		}
 	}
-	append_runs(page, &json, history, manifest, copy, &own, is_whole);
+
+	/*
+	 * A base backup belongs to no database, and its label may be different
+	 * each time, so it has neither in its record's name.  Archives of earlier
+	 * versions may not contain the time.
+	 */
+	if (history && own.start_us > 0)
+		report_history_append(history, is_backup ? "basebackup" : kind_of(copy),
+							  is_backup ? NULL : manifest->database, &own,
+							  is_whole, page, &json);
 	appendPQExpBuffer(&json, ",\n\"allTables\":%d}", n_tables);
 	report_table_script(&parts[PART_DATA], buffer_text(&json));
 }
@@ -796,7 +723,8 @@ append_parts(PQExpBufferData *parts, const ReportHistory *history,
 	appendPQExpBufferStr(page, "</bdi></h1>\n");
 	if (manifest && manifest->start_us > 0)
 		appendPQExpBuffer(page, "<p class=\"sub\">%s to %s</p>\n",
-						  utc(manifest->start_us), utc(manifest->end_us));
+						  report_table_time(manifest->start_us),
+						  report_table_time(manifest->end_us));
 	if (verify)
 		append_verification(&parts[PART_HEAD], manifest, verify);
 	else
@@ -1026,7 +954,8 @@ append_cluster(PQExpBufferData *parts, const ReportCluster *cluster)
 	rows[0].time = (cluster->end_us - cluster->start_us) / 1e6;
 	report_table_text(&parts[PART_TITLE], cluster->title);
 	appendPQExpBuffer(head, "<h1>%s</h1>\n<p class=\"sub\">%s to %s</p>\n",
-					  cluster->title, utc(cluster->start_us), utc(cluster->end_us));
+					  cluster->title, report_table_time(cluster->start_us),
+					  report_table_time(cluster->end_us));
 	if (cluster->n_failed > 0)
 		appendPQExpBuffer(head, "<div class=\"verdict bad\"><b>\342\234\227 %d of %s failed.</b></div>\n",
 						  cluster->n_failed,
@@ -1037,7 +966,7 @@ append_cluster(PQExpBufferData *parts, const ReportCluster *cluster)
 	append_cluster_figures(head, cluster, &rows[0]);
 	report_table_append(&parts[PART_TABLES], NULL, "databases", "Databases",
 						rows, cluster->n + 1, cluster->n + 1);
-	append_details(&parts[PART_TABLES], facts, lengthof(facts));
+	report_table_facts(&parts[PART_TABLES], facts, lengthof(facts));
 	appendPQExpBufferStr(&parts[PART_DATA], "null");
 }
 

@@ -1,6 +1,7 @@
 /*
  * report_history.c
- *		Reads and writes the records in the directory of --report-history.
+ *		Reads and writes the records in the directory of --report-history, and
+ *		shows the last ones.
  *
  * The name of a record contains the command, the database and the time.  So
  * only the records that the page shows have to be read, and the names sort by
@@ -28,10 +29,11 @@
 #define MAX_RECORD_BYTES 4096
 
 /*
- * The number of records that are kept for a command and a database.  A page
- * shows fewer.
+ * The number of records that are kept for a command and a database, and of
+ * runs on a page, including its own run.
  */
 #define MAX_RECORDS 100
+#define MAX_RUNS 30
 
 /* The end of a name: a time, where each 0 stands for a digit. */
 #define TIME_PATTERN "00000000T000000.000000Z.json"
@@ -228,12 +230,13 @@ compare_runs(const void *a, const void *b)
 	return start1 > start2 ? -1 : start1 < start2;
 }
 
-int
-report_history_list(const ReportHistory *history, const char *command,
-					const char *database, const ReportRun *own,
-					ReportRun runs[REPORT_RUNS])
+/*
+ * Find the newest runs, including "own", newest first.  Returns their number.
+ */
+static int
+list_runs(const ReportHistory *history, const char *prefix,
+		  const ReportRun *own, ReportRun runs[MAX_RUNS])
 {
-	char	   *prefix = name_prefix(command, database);
 	char	  **names;
 	int			n_names = record_names(history, prefix, &names);
 	int			n = 0;
@@ -241,7 +244,7 @@ report_history_list(const ReportHistory *history, const char *command,
 	const char *first_bad = NULL;
 
 	runs[n++] = *own;
-	for (int i = 0; i < Min(n_names, MAX_RECORDS) && n < REPORT_RUNS; i++)
+	for (int i = 0; i < Min(n_names, MAX_RECORDS) && n < MAX_RUNS; i++)
 	{
 		const char *problem = read_record(history, names[i], &runs[n]);
 
@@ -324,9 +327,9 @@ remove_oldest(const ReportHistory *history, const char *prefix)
 	}
 }
 
-void
-report_history_add(const ReportHistory *history, const char *command,
-				   const char *database, const ReportRun *run)
+static void
+add_record(const ReportHistory *history, const char *command,
+		   const char *database, const ReportRun *run)
 {
 	Record		record = {
 		.tool = PARDUMP_VERSION,
@@ -342,4 +345,46 @@ report_history_add(const ReportHistory *history, const char *command,
 	(void) buffer_text(&writer.buf);
 	write_record(history, record_name(prefix, run->start_us), &writer.buf);
 	remove_oldest(history, prefix);
+}
+
+/* ----------
+ * The last runs on a page.
+ * ----------
+ */
+static ReportRow
+row_of_run(const ReportRun *run)
+{
+	return (ReportRow)
+	{
+		.name = report_table_time(run->start_us),
+			.end = (run->end_us - run->start_us) / 1e6,
+			.files = run->files,
+			.reused = run->reused_files,
+			.rows = run->rows,
+			.raw_bytes = run->raw_bytes,
+			.stored_bytes = run->stored_bytes,
+			.reused_bytes = run->reused_bytes,
+			.rate = run->work_us == 0 ? 0 :
+			(run->raw_bytes - run->reused_bytes) / (run->work_us / 1e6),
+	};
+}
+
+void
+report_history_append(const ReportHistory *history, const char *command,
+					  const char *database, const ReportRun *own, bool is_new,
+					  PQExpBuffer page, PQExpBuffer json)
+{
+	ReportRun	runs[MAX_RUNS];
+	ReportRow	rows[MAX_RUNS];
+	int			n = list_runs(history, name_prefix(command, database), own, runs);
+
+	if (is_new)
+		add_record(history, command, database, own);
+	for (int i = 0; i < n; i++)
+	{
+		rows[i] = row_of_run(&runs[i]);
+		if (runs[i].start_us == own->start_us)
+			appendPQExpBuffer(json, ",\n\"thisRun\":%d", i);
+	}
+	report_table_append(page, json, "runs", "Last runs", rows, n, n);
 }

@@ -1,7 +1,7 @@
 /*
  * report_history.h
  *		The directory of --report-history, which contains a record of each
- *		run. report.c shows the last runs on the page.
+ *		run, and the table of the last runs on a page.
  *
  * A record is a file COMMAND-DATABASE-TIME.json that contains one JSON
  * object.  doc/monitoring.md describes its members.
@@ -9,8 +9,7 @@
 #ifndef REPORT_HISTORY_H
 #define REPORT_HISTORY_H
 
-/* The number of runs on a page, including its own run. */
-#define REPORT_RUNS 30
+#include "report/report_table.h"
 
 typedef struct ReportRun
 {
@@ -35,21 +34,17 @@ typedef struct ReportHistory ReportHistory;
 extern ReportHistory *report_history_open(const char *path, bool creates);
 
 /*
- * Find the newest recorded runs of this command and database, newest first,
- * including "own".  Returns their number.  Warns if files are not valid
- * records. database may be NULL.
+ * Append the newest recorded runs of this command and database, newest first,
+ * including "own", to the page and to its JSON.  database may be NULL.  Warns
+ * if files are not valid records.
+ *
+ * If is_new is true, "own" is recorded, and the oldest records of its command
+ * and database beyond the limit are removed.  A failure is only a warning.
+ * Otherwise "own" was recorded when its archive was written.
  */
-extern int	report_history_list(const ReportHistory *history,
-								const char *command, const char *database,
-								const ReportRun *own,
-								ReportRun runs[REPORT_RUNS]);
-
-/*
- * Record this run, and remove the oldest records of its command and database
- * beyond the limit.  A failure is only a warning.
- */
-extern void report_history_add(const ReportHistory *history,
-							   const char *command, const char *database,
-							   const ReportRun *run);
+extern void report_history_append(const ReportHistory *history,
+								  const char *command, const char *database,
+								  const ReportRun *own, bool is_new,
+								  PQExpBuffer page, PQExpBuffer json);
 
 #endif							/* REPORT_HISTORY_H */

@@ -5,6 +5,8 @@
  */
 #include "base/fe_compat.h"
 
+#include <time.h>
+
 #include "mb/pg_wchar.h"
 
 #include "base/buffer.h"
@@ -135,6 +137,18 @@ report_table_seconds(double seconds)
 	if (whole < 3600)
 		return psprintf("%d min %02d s", whole / 60, whole % 60);
 	return psprintf("%d h %02d min", whole / 3600, whole % 3600 / 60);
+}
+
+const char *
+report_table_time(int64 time_us)
+{
+	time_t		seconds = (time_t) (time_us / 1000000);
+	struct tm	tm;
+	char		text[64];
+
+	gmtime_r(&seconds, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	return pg_strdup(text);
 }
 
 /*
@@ -295,6 +309,17 @@ report_table_append(PQExpBuffer page, PQExpBuffer json, const char *id,
 		append_json(json, &rows[i]);
 		appendPQExpBufferStr(json, i + 1 < n_rows ? ",\n" : "]");
 	}
+}
+
+void
+report_table_facts(PQExpBuffer page, ReportRow *facts, int n_facts)
+{
+	int			n = 0;
+
+	for (int i = 0; i < n_facts; i++)
+		if (facts[i].notes)
+			facts[n++] = facts[i];
+	report_table_append(page, NULL, "details", "Details", facts, n, n);
 }
 
 void

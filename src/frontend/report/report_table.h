@@ -44,12 +44,13 @@ typedef struct ReportRow
 extern void report_table_text(PQExpBuffer page, const char *text);
 
 /*
- * These return texts like "1,234,567", "2 files" and "6 min 34 s"; the caller
- * owns them.
+ * These return texts like "1,234,567", "2 files", "6 min 34 s" and
+ * "2026-11-21 07:56:38 UTC"; the caller owns them.
  */
 extern const char *report_table_number(double number);
 extern const char *report_table_count(double number, const char *noun);
 extern const char *report_table_seconds(double seconds);
+extern const char *report_table_time(int64 time_us);
 
 /*
  * Append the first n_shown rows to the page, in a section with this title,
@@ -60,6 +61,12 @@ extern void report_table_append(PQExpBuffer page, PQExpBuffer json,
 								const char *id, const char *title,
 								const ReportRow *rows, int n_rows,
 								int n_shown);
+
+/*
+ * Append a table of facts, whose values are notes, without those that have no
+ * value.  Changes the array.
+ */
+extern void report_table_facts(PQExpBuffer page, ReportRow *facts, int n_facts);
 
 /* Append JSON as the content of a script element. */
 extern void report_table_script(PQExpBuffer page, const char *json);
