@@ -10,11 +10,7 @@
  */
 #include "base/fe_compat.h"
 
-#include "common/file_utils.h"
-
-#include "archive/archive_clean.h"
 #include "base/buffer.h"
-#include "base/checksum.h"
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
@@ -187,144 +183,8 @@ typedef struct ClusterDump
 	ClusterMap *previous;		/* --incremental; or NULL */
 	ClusterSnapshot *snapshot;	/* --cluster-snapshot; or NULL */
 	char	   *globals;
-	ArchiveDir *piped;			/* of map and globals; NULL without --pipe */
-	char	   *directory;		/* NULL if nothing is written to one */
-	int			directory_fd;	/* the open directory, because another one may
-								 * get its path */
-	char	   *databases;		/* in the directory, for the archives */
-	int			databases_fd;	/* the same for databases */
-	bool		made;			/* did this run create the directory? */
-	Sink	   *map_sink;		/* claims the directory until map.json is
-								 * published */
-	bool		whole;
+	ClusterOutput *output;		/* NULL with --check and --dry-run */
 } ClusterDump;
-
-static char *
-file_path(const ClusterDump *dump, const char *name)
-{
-	return psprintf("%s/%s", dump->directory, name);
-}
-
-/*
- * Remove a file through the open directory, because its path may be a link to
- * another directory by now.
- */
-static void
-remove_file(const ClusterDump *dump, const char *name)
-{
-	if (unlinkat(dump->directory_fd, name, 0) < 0 && errno != ENOENT)
-		pg_log_warning("could not remove file \"%s/%s\": %m",
-					   dump->directory, name);
-}
-
-/*
- * An exit callback of a failed run.  Without map.json the directory is not a
- * dump of a cluster.  Archives that are complete may have taken hours, so
- * they stay, and so does the directory then.
- */
-static void
-cluster_dump_remove_files(void *arg)
-{
-	ClusterDump *dump = arg;
-
-	if (dump->whole)
-		return;
-	remove_file(dump, CLUSTER_MAP_NAME ".tmp");
-	remove_file(dump, CLUSTER_GLOBALS_NAME ".tmp");
-	remove_file(dump, CLUSTER_GLOBALS_NAME);
-	if (unlinkat(dump->directory_fd, CLUSTER_DATABASES_NAME, AT_REMOVEDIR) < 0 &&
-		errno != ENOENT)
-	{
-		pg_log_warning("complete archives of single databases remain in \"%s\"",
-					   dump->databases);
-		pg_log_warning_hint("Restore each of them with pg_parrestore, or remove the directory.");
-		return;
-	}
-	if (dump->made && rmdir(dump->directory) < 0)
-		pg_log_warning("could not remove directory \"%s\": %m", dump->directory);
-}
-
-/*
- * map.json.tmp is created with O_EXCL, so only one run can claim the
- * directory.  Everything else is opened relative to the open directory, in
- * which other users cannot replace a name by a link.
- */
-static void
-create_directory(ClusterDump *dump)
-{
-	char	   *path = pg_strdup(dump->options->directory);
-
-	canonicalize_path(path);
-	dump->directory = path;
-	dump->databases = file_path(dump, CLUSTER_DATABASES_NAME);
-	dump->directory_fd = dirfd(archive_dir_open_new(path, true, &dump->made));
-	dump->map_sink = sink_file_new(file_path(dump, CLUSTER_MAP_NAME ".tmp"));
-	cleanup_push(cluster_dump_remove_files, dump);
-	if (mkdirat(dump->directory_fd, CLUSTER_DATABASES_NAME, 0700) < 0)
-		pg_fatal("could not create directory \"%s\": %m", dump->databases);
-	dump->databases_fd = openat(dump->directory_fd, CLUSTER_DATABASES_NAME,
-								O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dump->databases_fd < 0)
-		pg_fatal("could not open directory \"%s\": %m", dump->databases);
-}
-
-static void
-write_text(Sink *sink, const char *text)
-{
-	sink_write(sink, text, strlen(text));
-	sink_finish(sink);
-	sink_free(sink);
-}
-
-/*
- * Flush a complete file with its temporary name, and rename it.  In this
- * order a crash cannot leave the final name with a part of the contents.
- */
-static void
-publish(const ClusterDump *dump, const char *name)
-{
-	char	   *path = file_path(dump, name);
-	char	   *temp_path = psprintf("%s.tmp", path);
-
-	if (dump->options->sync_method != SYNC_NONE &&
-		fsync_fname(temp_path, false) != 0)
-		exit(1);				/* it has reported the error */
-	if (renameat(dump->directory_fd, temp_path + strlen(dump->directory) + 1,
-				 dump->directory_fd, name) < 0)
-		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp_path, path);
-}
-
-/*
- * The archives of databases that did not fail are complete.  map.json is
- * published last, because a directory that has it is a complete dump.  It
- * contains the checksum of globals.sql, and which databases failed.
- */
-static void
-finish(ClusterDump *dump)
-{
-	dump->map.globals_checksum = checksum_of(CHECKSUM_TYPE_SHA256, dump->globals,
-											 strlen(dump->globals));
-	if (dump->piped)
-	{
-		write_text(archive_dir_new_file(dump->piped, CLUSTER_GLOBALS_NAME),
-				   dump->globals);
-		interrupt_check();
-		write_text(archive_dir_new_file(dump->piped, CLUSTER_MAP_NAME),
-				   cluster_map_text(&dump->map));
-		return;
-	}
-	write_text(sink_file_new(file_path(dump, CLUSTER_GLOBALS_NAME ".tmp")),
-			   dump->globals);
-	write_text(dump->map_sink, cluster_map_text(&dump->map));
-	if (dump->options->sync_method != SYNC_NONE)
-		archive_sync_directory(dump->databases, true);
-	interrupt_check();
-	publish(dump, CLUSTER_GLOBALS_NAME);
-	publish(dump, CLUSTER_MAP_NAME);
-	if (dump->options->sync_method != SYNC_NONE)
-		archive_sync_directory(dump->directory, dump->made);
-	dump->whole = true;
-}
 
 /*
  * The database with this name in the previous dump, or NULL.  It may have
@@ -392,6 +252,7 @@ cluster_dump_add_args(void *arg, int no, SimpleStringList *args)
 {
 	const ClusterDump *dump = arg;
 	const ClusterDatabase *database = &dump->map.list.databases[no];
+	char	   *archive;
 
 	server_expect_database(database->oid);
 	cluster_session_add_args(args, dump->options,
@@ -405,36 +266,21 @@ cluster_dump_add_args(void *arg, int no, SimpleStringList *args)
 		simple_string_list_append(args, psprintf("--pipe=%s",
 												 cluster_map_pipe(dump->options->pipe_command,
 																  database)));
-	if (dump->directory == NULL)
+	archive = dump->output ? cluster_output_archive(dump->output, database) : NULL;
+	if (archive == NULL)
 		return;
 	simple_string_list_append(args, "-f");
-	simple_string_list_append(args, cluster_map_archive(dump->directory, database));
+	simple_string_list_append(args, archive);
 }
 
-/*
- * A run has failed: remove its archive, unless it has a table of contents,
- * which means that it is complete and only something after it failed, such as
- * the report.  True if the archive stays.  Where commands store it, it is not
- * known what is there.
- */
+/* A run has failed.  True if its archive is complete, and stays. */
 static bool
 cluster_dump_clean_up(void *arg, int no)
 {
 	const ClusterDump *dump = arg;
-	const char *name;
-	char	   *path;
-	char	   *toc;
-	bool		complete;
 
-	if (dump->directory == NULL)
-		return false;
-	path = cluster_map_archive(dump->directory, &dump->map.list.databases[no]);
-	name = last_dir_separator(path) + 1;
-	toc = psprintf("%s/%s", name, TOC_NAME);
-	complete = faccessat(dump->databases_fd, toc, F_OK, 0) == 0;
-	if (!complete)
-		archive_clean_directory_at(dump->databases_fd, name, path);
-	return complete;
+	return dump->output &&
+		cluster_output_clean_up(dump->output, &dump->map.list.databases[no]);
 }
 
 static bool
@@ -459,13 +305,7 @@ read_cluster(ClusterDump *dump, const char *argv0)
 
 	dump->map.server_version = pg_strdup(PQparameterStatus(conn, "server_version"));
 	if (!options->dry_run && !options->check)
-	{
-		if (options->pipe_command)
-			dump->piped = archive_dir_create_piped(cluster_map_pipe(options->pipe_command,
-																	NULL));
-		else
-			create_directory(dump);
-	}
+		dump->output = cluster_output_create(options);
 	if (options->cluster_snapshot)
 	{
 		dump->snapshot = take_snapshot(&conn, dump->address, &dump->map.list,
@@ -540,8 +380,8 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 		pg_log_error("could not dump any database");
 		pg_fatal_hint(CAUSES_HINT);
 	}
-	if (dump->directory || dump->piped)
-		finish(dump);
+	if (dump->output)
+		cluster_output_publish(dump->output, &dump->map, dump->globals);
 	if (n_failed == 0)
 	{
 		cleanup_forget_all();

@@ -1,7 +1,7 @@
 /*
  * cluster_map.c
  *		Writes and reads map.json, the list of the databases in a dump of a
- *		cluster.
+ *		cluster, and the files next to it.
  *
  * The reader trusts nothing: directories follow from OIDs, so no name in the
  * map can lead out of the dump; each database may occur once; and globals.sql
@@ -10,10 +10,15 @@
  */
 #include "base/fe_compat.h"
 
+#include "common/file_utils.h"
+
+#include "archive/archive_clean.h"
+#include "archive/archive_dir.h"
 #include "archive/archive_piped.h"
 #include "archive/archive_read.h"
 #include "base/buffer.h"
 #include "base/checksum.h"
+#include "base/interrupt.h"
 #include "base/units.h"
 #include "cluster/cluster_map.h"
 #include "stream/regular_file.h"
@@ -95,7 +100,7 @@ static const JsonField map_fields[] = {
 };
 
 /* ----------
- * Writing
+ * The map as text.
  * ----------
  */
 char *
@@ -128,7 +133,7 @@ cluster_map_text(const ClusterMap *map)
 }
 
 /* ----------
- * Reading
+ * Parsing the map.
  * ----------
  */
 static int
@@ -235,6 +240,195 @@ cluster_map_parse(const char *text, size_t len, const char **problem)
 	return map;
 }
 
+/* ----------
+ * Writing the files of a dump.
+ * ----------
+ */
+struct ClusterOutput
+{
+	ArchiveDir *piped;			/* of map and globals; NULL without --pipe */
+	char	   *directory;		/* NULL with --pipe */
+	int			directory_fd;	/* the open directory, because another one may
+								 * get its path */
+	char	   *databases;		/* in the directory, for the archives */
+	int			databases_fd;	/* the same for databases */
+	bool		made;			/* did this run create the directory? */
+	bool		flushes;		/* without --no-sync */
+	Sink	   *map_sink;		/* claims the directory until map.json is
+								 * published */
+	bool		whole;
+};
+
+static char *
+file_path(const ClusterOutput *output, const char *name)
+{
+	return psprintf("%s/%s", output->directory, name);
+}
+
+/*
+ * Remove a file through the open directory, because its path may be a link to
+ * another directory by now.
+ */
+static void
+remove_file(const ClusterOutput *output, const char *name)
+{
+	if (unlinkat(output->directory_fd, name, 0) < 0 && errno != ENOENT)
+		pg_log_warning("could not remove file \"%s/%s\": %m",
+					   output->directory, name);
+}
+
+/*
+ * An exit callback of a failed run.  Without map.json the directory is not a
+ * dump of a cluster.  Archives that are complete may have taken hours, so
+ * they stay, and so does the directory then.
+ */
+static void
+cluster_output_remove_files(void *arg)
+{
+	ClusterOutput *output = arg;
+
+	if (output->whole)
+		return;
+	remove_file(output, CLUSTER_MAP_NAME ".tmp");
+	remove_file(output, CLUSTER_GLOBALS_NAME ".tmp");
+	remove_file(output, CLUSTER_GLOBALS_NAME);
+	if (unlinkat(output->directory_fd, CLUSTER_DATABASES_NAME, AT_REMOVEDIR) < 0 &&
+		errno != ENOENT)
+	{
+		pg_log_warning("complete archives of single databases remain in \"%s\"",
+					   output->databases);
+		pg_log_warning_hint("Restore each of them with pg_parrestore, or remove the directory.");
+		return;
+	}
+	if (output->made && rmdir(output->directory) < 0)
+		pg_log_warning("could not remove directory \"%s\": %m", output->directory);
+}
+
+/*
+ * map.json.tmp is created with O_EXCL, so only one run can claim the
+ * directory.  Everything else is opened relative to the open directory, in
+ * which other users cannot replace a name by a link.
+ */
+static void
+create_directory(ClusterOutput *output, const char *directory)
+{
+	char	   *path = pg_strdup(directory);
+
+	canonicalize_path(path);
+	output->directory = path;
+	output->databases = file_path(output, CLUSTER_DATABASES_NAME);
+	output->directory_fd = dirfd(archive_dir_open_new(path, true, &output->made));
+	output->map_sink = sink_file_new(file_path(output, CLUSTER_MAP_NAME ".tmp"));
+	cleanup_push(cluster_output_remove_files, output);
+	if (mkdirat(output->directory_fd, CLUSTER_DATABASES_NAME, 0700) < 0)
+		pg_fatal("could not create directory \"%s\": %m", output->databases);
+	output->databases_fd = openat(output->directory_fd, CLUSTER_DATABASES_NAME,
+								  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (output->databases_fd < 0)
+		pg_fatal("could not open directory \"%s\": %m", output->databases);
+}
+
+static void
+write_text(Sink *sink, const char *text)
+{
+	sink_write(sink, text, strlen(text));
+	sink_finish(sink);
+	sink_free(sink);
+}
+
+/*
+ * Flush a complete file with its temporary name, and rename it.  In this
+ * order a crash cannot leave the final name with a part of the contents.
+ */
+static void
+publish(const ClusterOutput *output, const char *name)
+{
+	char	   *path = file_path(output, name);
+	char	   *temp_path = psprintf("%s.tmp", path);
+
+	if (output->flushes && fsync_fname(temp_path, false) != 0)
+		exit(1);				/* it has reported the error */
+	if (renameat(output->directory_fd, temp_path + strlen(output->directory) + 1,
+				 output->directory_fd, name) < 0)
+		pg_fatal("could not rename file \"%s\" to \"%s\": %m", temp_path, path);
+}
+
+ClusterOutput *
+cluster_output_create(const Options *options)
+{
+	/* An exit callback uses it until the process ends. */
+	ClusterOutput *output = pg_malloc0(sizeof(ClusterOutput));
+
+	output->flushes = options->sync_method != SYNC_NONE;
+	if (options->pipe_command)
+		output->piped = archive_dir_create_piped(cluster_map_pipe(options->pipe_command,
+																  NULL));
+	else
+		create_directory(output, options->directory);
+	return output;
+}
+
+char *
+cluster_output_archive(const ClusterOutput *output, const ClusterDatabase *database)
+{
+	return output->directory ? cluster_map_archive(output->directory, database) : NULL;
+}
+
+/*
+ * An archive with a table of contents is complete, and only something after
+ * it failed, such as the report.  Where commands store the archive, it is not
+ * known what is there.
+ */
+bool
+cluster_output_clean_up(const ClusterOutput *output, const ClusterDatabase *database)
+{
+	char	   *path = cluster_output_archive(output, database);
+	const char *name;
+	char	   *toc;
+	bool		complete;
+
+	if (path == NULL)
+		return false;
+	name = last_dir_separator(path) + 1;
+	toc = psprintf("%s/%s", name, TOC_NAME);
+	complete = faccessat(output->databases_fd, toc, F_OK, 0) == 0;
+	if (!complete)
+		archive_clean_directory_at(output->databases_fd, name, path);
+	return complete;
+}
+
+/*
+ * map.json is published last, because a directory that has it is a complete
+ * dump.
+ */
+void
+cluster_output_publish(ClusterOutput *output, ClusterMap *map, const char *globals)
+{
+	map->globals_checksum = checksum_of(CHECKSUM_TYPE_SHA256, globals, strlen(globals));
+	if (output->piped)
+	{
+		write_text(archive_dir_new_file(output->piped, CLUSTER_GLOBALS_NAME), globals);
+		interrupt_check();
+		write_text(archive_dir_new_file(output->piped, CLUSTER_MAP_NAME),
+				   cluster_map_text(map));
+		return;
+	}
+	write_text(sink_file_new(file_path(output, CLUSTER_GLOBALS_NAME ".tmp")), globals);
+	write_text(output->map_sink, cluster_map_text(map));
+	if (output->flushes)
+		archive_sync_directory(output->databases, true);
+	interrupt_check();
+	publish(output, CLUSTER_GLOBALS_NAME);
+	publish(output, CLUSTER_MAP_NAME);
+	if (output->flushes)
+		archive_sync_directory(output->directory, output->made);
+	output->whole = true;
+}
+
+/* ----------
+ * Reading the files of a dump.
+ * ----------
+ */
 ClusterPlace
 cluster_map_place(const char *directory, const Options *options)
 {

@@ -1,6 +1,7 @@
 /*
  * cluster_map.h
- *		map.json, the list of the databases in a dump of a cluster.
+ *		map.json, the list of the databases in a dump of a cluster, and the
+ *		directory that contains it.
  *
  * The layout is pg_pardump's own: globals.sql, as pg_dumpall writes it, and
  * an archive for each database, databases/OID.  The map contains the names of
@@ -50,6 +51,46 @@ extern char *cluster_map_text(const ClusterMap *map);
  */
 extern ClusterMap *cluster_map_parse(const char *text, size_t len,
 									 const char **problem);
+
+/* ----------
+ * Writing the files of a dump.
+ * ----------
+ */
+
+/* The files of a dump in progress. */
+typedef struct ClusterOutput ClusterOutput;
+
+/*
+ * Create the directory of the dump; or, with --pipe, prepare the commands
+ * that store map and globals.  Exits with a message if the directory cannot
+ * be used, or another run writes to it.  If the program fails before
+ * cluster_output_publish(), the files are removed, except complete archives.
+ */
+extern ClusterOutput *cluster_output_create(const Options *options);
+
+/* The directory of a database's archive, NULL with --pipe; owned. */
+extern char *cluster_output_archive(const ClusterOutput *output,
+									const ClusterDatabase *database);
+
+/*
+ * The run of a database has failed: remove its archive, unless the archive is
+ * complete.  Returns true if it is, and stays.
+ */
+extern bool cluster_output_clean_up(const ClusterOutput *output,
+									const ClusterDatabase *database);
+
+/*
+ * Write globals.sql and map.json, and give them their names.  Sets the
+ * checksum in the map, which says which databases failed; the archives of the
+ * others are complete.
+ */
+extern void cluster_output_publish(ClusterOutput *output, ClusterMap *map,
+								   const char *globals);
+
+/* ----------
+ * Reading the files of a dump.
+ * ----------
+ */
 
 /* Where the files of a cluster's dump are. */
 typedef struct ClusterPlace
