@@ -362,6 +362,27 @@ SKIP:
 	resumed_ok($db, $ours, 'back');
 }
 
+# a table that was logged when the server crashed, and is unlogged again, still has
+# its rows, and one into which rows were inserted after the crash has those
+{
+	my ($db, $run) = start_until_gate($ours, '-j2');
+	kill_leader($run);
+	open_gate();
+	sql($node, $db, 'ALTER TABLE leaf SET LOGGED');
+	$node->stop('immediate');
+	$node->start;
+	refused_ok($db, $ours, 'logged, crash',
+		qr/cannot be resumed: the set of unlogged tables has changed since the restore started\n.*hint: Start again in an empty database, or with --clean\.$/);
+	sql($node, $db, 'ALTER TABLE leaf SET UNLOGGED');
+	is(value($node, $db, 'SELECT count(*) FROM leaf'), 3000, 'unlogged, crash: rows are still there');
+	my $refused = qr/cannot be resumed: unlogged table public\.leaf contains rows that were not loaded after the crash of the target\n.*hint: Truncate the table, and resume the restore\.$/;
+	refused_ok($db, $ours, 'unlogged, crash', $refused);
+	sql($node, $db, q{TRUNCATE leaf; INSERT INTO leaf VALUES (0, 'other')});
+	refused_ok($db, $ours, 'other rows', $refused);
+	sql($node, $db, 'TRUNCATE leaf');
+	resumed_ok($db, $ours, 'truncated');
+}
+
 # rows that came by way of a partitioned table, into partitions of both kinds
 {
 	make_database($node, 'parts', options => 'TEMPLATE template0');

@@ -83,7 +83,10 @@ static const char analyze_part[] =
 " FROM chosen JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) chosen.oid)";
 
 static const char unlogged_part[] =
-"SELECT r.no, NULL, pg_catalog.bool_and(c.relpersistence OPERATOR(pg_catalog.=) 'u')"
+"SELECT r.no, pg_catalog.count(*)"
+" FILTER (WHERE c.relpersistence OPERATOR(pg_catalog.=) 'u'"
+" AND pg_catalog.pg_relation_size(r.oid) OPERATOR(pg_catalog.>) 0::pg_catalog.int8),"
+" pg_catalog.bool_and(c.relpersistence OPERATOR(pg_catalog.=) 'u')"
 " FILTER (WHERE c.relkind OPERATOR(pg_catalog.<>) 'p'),"
 " pg_catalog.bool_or(EXISTS (SELECT FROM pg_catalog.pg_trigger g"
 " WHERE g.tgrelid OPERATOR(pg_catalog.=) c.oid AND " INSERT_TRIGGER_SQL

@@ -44,8 +44,9 @@
 /*
  * Questions about tables by their OIDs.
  *
- * The tables whose rows can go to unlogged relations (ASK_NO).  Can they go
- * only there (ASK_IS), and would they fire triggers (ASK_ALSO)?
+ * The tables whose rows can go to unlogged relations (ASK_NO).  How many of
+ * these relations have blocks (ASK_NUMBER)?  Can the rows go only there
+ * (ASK_IS), and would they fire triggers (ASK_ALSO)?
  */
 #define TARGET_UNLOGGED "unlogged tables"
 

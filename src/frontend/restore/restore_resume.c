@@ -119,12 +119,21 @@ refuse_to_resume(const char *problem, const char *hint)
 	pg_fatal_hint("%s", hint);
 }
 
+#define START_AGAIN_HINT "Start again in an empty database, or with --clean."
+
 /*
  * A crash emptied the tables that were unlogged at that time, so the same
  * tables must be unlogged now: otherwise the wrong lines would be removed.
+ * After a crash it does not help to undo the change: it is not known which
+ * tables were unlogged when the server crashed.
+ *
  * If only some partitions of a table are unlogged, the crash removed only
  * some of its rows.  These cannot be loaded without the others, because a
  * file contains rows of all partitions.
+ *
+ * No worker loads rows after a crash.  So rows that an unlogged table has now
+ * are other rows, or the table was logged when the server crashed, and they
+ * would be loaded twice.
  */
 static void
 check_tables(const RestoreWork *work, const PGresult *unlogged,
@@ -132,6 +141,7 @@ check_tables(const RestoreWork *work, const PGresult *unlogged,
 {
 	if (!restore_journal_has(work->journal, line_of(work, unlogged)))
 		refuse_to_resume("the set of unlogged tables has changed since the restore started",
+						 has_crashed ? START_AGAIN_HINT :
 						 "Undo the change with ALTER TABLE ... SET LOGGED or SET UNLOGGED, or start again with --clean.");
 	for (int i = 0; i < PQntuples(unlogged); i++)
 	{
@@ -141,7 +151,11 @@ check_tables(const RestoreWork *work, const PGresult *unlogged,
 		if (has_crashed && !result_is_true(unlogged, i, ASK_IS))
 			refuse_to_resume(psprintf("a crash of the target has emptied some, but not all, partitions of table %s",
 									  name),
-							 "Start again in an empty database, or with --clean.");
+							 START_AGAIN_HINT);
+		if (has_crashed && session_number(unlogged, i, ASK_NUMBER, 0, INT_MAX) > 0)
+			refuse_to_resume(psprintf("unlogged table %s contains rows that were not loaded after the crash of the target",
+									  name),
+							 "Truncate the table, and resume the restore.");
 		if (refuses_triggers && result_is_true(unlogged, i, ASK_ALSO))
 			refuse_to_resume(psprintf("rows of unlogged table %s are missing, and the table has triggers",
 									  name),
