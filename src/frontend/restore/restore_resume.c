@@ -255,7 +255,9 @@ void
 restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 {
 	const RestoreWork *work = arg;
-	const char *params[] = {NULL, at_end ? "t" : "f"};
+	bool		are_set = at_end ||
+		restore_journal_is_done(work->journal, RESTORE_JOURNAL_REST);
+	const char *params[] = {NULL, are_set ? "t" : "f"};
 	PGresult   *res;
 	int			n;
 
@@ -276,9 +278,9 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 	PQclear(res);
 
 	/*
-	 * No table was emptied, so the restore continues.  Mark the journal
-	 * again, so that another crash is noticed: it may reset sequences, whose
-	 * positions are set at the end.
+	 * No table was emptied, and no position of a sequence was reset, so the
+	 * restore continues.  Mark the journal again, so that another crash is
+	 * noticed.
 	 */
 	restore_journal_mark(work->journal, conn);
 }

@@ -90,9 +90,10 @@ extern void restore_unlogged_resume(Restore *restore);
 
 /*
  * Exits with a message if the target has crashed, and has unlogged tables or,
- * with at_end, unlogged sequences.  It is a check_crash() callback of
- * RestoreJournal, whose first argument is a RestoreWork.  The leader also
- * calls it after the rows, with renewed sessions.
+ * at_end or if an earlier run has set their positions, unlogged sequences.
+ * It is a check_crash() callback of RestoreJournal, whose first argument is a
+ * RestoreWork.  The leader also calls it after the rows, with renewed
+ * sessions.
  */
 extern void restore_unlogged_check(const void *work, PGconn *conn,
 								   bool at_end);
