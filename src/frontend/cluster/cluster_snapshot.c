@@ -77,7 +77,7 @@ struct ClusterSnapshot
 	ClusterList known;			/* all databases, listed before the guards
 								 * were opened */
 	bool		by_pause;		/* does it pause replay on a standby? */
-	const Standbys *standbys;	/* the paused standby */
+	Standbys   *standbys;		/* the standby to pause; or NULL */
 	Guard	   *guards;			/* by database */
 	int			n_guards;
 	PGconn	   *reader;			/* a session that reads the tables of one
@@ -391,8 +391,8 @@ take_and_adopt(ClusterSnapshot *snapshot)
  * replayed between the first and the last one, because only replay begins and
  * ends transactions there.  All sessions take their snapshots in a pause of
  * replay.  If replay is at another position afterwards, there is another
- * pause (source/standby.h).  A session that is lost meanwhile is an error,
- * and the pause ends with the run.
+ * pause (source/standby.h).  If a session is lost meanwhile, replay is
+ * resumed before all steps are repeated.
  * ----------
  */
 static const char export_query[] = "SELECT pg_catalog.pg_export_snapshot()";
@@ -410,8 +410,10 @@ take_by_guards(void *arg)
 	for (int i = 0; i < snapshot->n_guards; i++)
 	{
 		Guard	   *guard = &snapshot->guards[i];
-		PGresult   *res = session_wait_result(guard->conn, ANSWER_MS);
+		PGresult   *res = session_wait_result(guard->conn, STANDBY_PAUSE_MS);
 
+		if (res == NULL)
+			session_lost("the server does not answer");
 		if (PQresultStatus(res) != PGRES_TUPLES_OK)
 			session_failed(guard->conn, res, "query failed", export_query);
 		guard->snapshot = pg_strdup(PQgetvalue(res, 0, 0));
@@ -458,19 +460,26 @@ guards_agree(const ClusterSnapshot *snapshot, const char *leaders)
  */
 static ServerExtension no_extension = {.missing = "not all databases have it"};
 
+/* --check and --dry-run only find out whether a snapshot could be taken. */
+static bool
+only_checks(const Options *options)
+{
+	return options->dry_run || options->check;
+}
+
 /*
- * Take the snapshots during a pause.  --check and --dry-run do not pause
- * replay, but find out whether they could.  Returns the reason for another
- * attempt, or NULL.
+ * Take the snapshots during a pause.  After session_lost(), a pause may be
+ * left.
  *
  * A session may reuse its last snapshot if no transaction has ended since
  * (procarray.c:GetSnapshotDataReuse()).  If replay has meanwhile assigned
  * subtransactions to a transaction, other sessions list them in another way,
  * and the texts of the snapshots differ.
  */
-static char *
-take_in_pause(ClusterSnapshot *snapshot)
+static void
+cluster_snapshot_pause(void *arg)
 {
+	ClusterSnapshot *snapshot = arg;
 	const Options *options = snapshot->options;
 	Standbys   *standbys = standby_open(options, snapshot->conn,
 										snapshot->address, "--cluster-snapshot");
@@ -478,19 +487,29 @@ take_in_pause(ClusterSnapshot *snapshot)
 											  &no_extension);
 	StandbyOthers others = {take_by_guards, undo_by_guards, snapshot};
 
+	snapshot->standbys = standbys;
 	standby_check(standbys);
 	findings_report();
-	if (options->dry_run || options->check)
+	if (only_checks(options))
 	{
 		(void) standby_overflow_wait(&look, 1);
-		return NULL;
+		return;
 	}
 	standby_snapshot_take(standbys, &no_extension, &others);
-	snapshot->standbys = standbys;
-	if (guards_agree(snapshot, standbys->list[0].snapshot))
-		return NULL;
-	return psprintf("sessions have different snapshots, although replay of standby %s was paused",
-					standbys->list[0].name);
+	if (!guards_agree(snapshot, standbys->list[0].snapshot))
+		session_lost(psprintf("sessions have different snapshots, although replay of standby %s was paused",
+							  standbys->list[0].name));
+}
+
+/* Returns the reason for another attempt, or NULL.  Replay is not paused. */
+static char *
+take_in_pause(ClusterSnapshot *snapshot)
+{
+	char	   *cause = session_try(cluster_snapshot_pause, snapshot);
+
+	if (snapshot->standbys)
+		standby_snapshot_end_pauses(snapshot->standbys);
+	return cause;
 }
 
 /* ----------
@@ -769,7 +788,7 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 
 		if (cause == NULL && snapshot->by_pause)
 			cause = take_in_pause(snapshot);
-		if (cause == NULL && snapshot->by_pause && snapshot->standbys == NULL)
+		if (cause == NULL && snapshot->by_pause && only_checks(options))
 			break;
 		if (cause == NULL)
 			cause = session_try(cluster_snapshot_take_and_lock, snapshot);

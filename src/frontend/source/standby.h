@@ -39,6 +39,8 @@ typedef struct Standbys
 	int			n;
 	char	   *lsn;			/* where replay was paused; or NULL */
 	int			timeline;		/* of this position */
+	struct StandbyPause **pauses;	/* while snapshots are taken */
+	int			n_pauses;
 } Standbys;
 
 /*
@@ -157,6 +159,12 @@ extern void standby_check_library(const Standby *standby);
  */
 
 /*
+ * The longest pause, unless it is ended earlier.  A snapshot that is taken
+ * later cannot be used.
+ */
+#define STANDBY_PAUSE_MS 5000
+
+/*
  * Other sessions that take their snapshots while replay is paused.  "take" is
  * called when the first sessions have theirs, and "undo" if these snapshots
  * cannot be used.
@@ -173,9 +181,20 @@ typedef struct StandbyOthers
  * snapshot, and export it.  others may be NULL.  Exits with a message if the
  * timelines differ, if a user has paused a standby at another position, or if
  * no attempt succeeds.
+ *
+ * A lost session ends it with session_lost(), except that without others the
+ * loss of a session that pauses replay exits with a message.
  */
 extern void standby_snapshot_take(Standbys *standbys,
 								  ServerExtension *extension,
 								  const StandbyOthers *others);
+
+/*
+ * Call this after standby_snapshot_take() has ended with session_lost().
+ * Resumes replay where it was paused for the snapshots, and returns when it
+ * continues; exits with a message if it could not be resumed.  If no pause is
+ * left, does nothing.
+ */
+extern void standby_snapshot_end_pauses(Standbys *standbys);
 
 #endif							/* STANDBY_H */

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "session/session_lost.h"
 #include "session/snapshot.h"
 #include "shared/snapshot_text.h"
 #include "source/standby_overflow.h"
@@ -54,15 +55,16 @@ static const char file_query[] =
 " $1::pg_catalog.text, 0, " MOST_BYTES ", true) f (text) WHERE f.text IS NOT NULL";
 
 /*
- * The number of different contents of the files.  The lines before "xmin:"
- * describe the exporter (snapmgr.c:ExportSnapshot()), so they are not
- * compared.
+ * The number of different contents of the files, and whether all files exist.
+ * The lines before "xmin:" describe the exporter
+ * (snapmgr.c:ExportSnapshot()), so they are not compared.
  */
 static const char contents_query[] =
-"SELECT pg_catalog.count(DISTINCT pg_catalog.substr(f.text, pg_catalog.strpos(f.text, 'xmin:')))"
+"SELECT pg_catalog.count(DISTINCT pg_catalog.substr(f.text, pg_catalog.strpos(f.text, 'xmin:'))),"
+" pg_catalog.bool_and(f.text IS NOT NULL)"
 " FROM pg_catalog.unnest($1::pg_catalog.text[]) s (id),"
 " LATERAL (SELECT pg_catalog.pg_read_file('pg_snapshots/' OPERATOR(pg_catalog.||) s.id,"
-" 0, " MOST_BYTES ", false)) f (text)";
+" 0, " MOST_BYTES ", true)) f (text)";
 
 bool
 standby_overflow_are_equal(PGconn *conn, char *const *snapshots, int n)
@@ -75,6 +77,8 @@ standby_overflow_are_equal(PGconn *conn, char *const *snapshots, int n)
 		return true;
 	params[0] = text_array(conn, snapshots, n);
 	res = session_query_params(conn, contents_query, 1, params, 0);
+	if (!result_is_true(res, 0, 1))
+		session_lost("a session that exported a snapshot was lost");
 	result = strcmp(PQgetvalue(res, 0, 0), "1") == 0;
 	PQclear(res);
 	return result;

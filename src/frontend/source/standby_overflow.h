@@ -72,7 +72,7 @@ extern bool standby_overflow_is_complete(OverflowLook *look,
 
 /*
  * Are the contents of these exported snapshots equal, as far as the role can
- * read their files?
+ * read their files?  Ends with session_lost() if an exporter has ended.
  */
 extern bool standby_overflow_are_equal(PGconn *conn, char *const *snapshots,
 									   int n);

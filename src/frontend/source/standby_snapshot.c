@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "session/session_lost.h"
 #include "session/snapshot.h"
+#include "source/leader_session.h"
 #include "source/standby_overflow.h"
 
 static const char standby_pause_by_other[];
@@ -29,9 +30,6 @@ static const char standby_pause_by_other[];
  * session gives up the lock, or ends, replay resumes.
  * ----------
  */
-
-/* The longest pause, unless it is ended earlier. */
-#define STANDBY_PAUSE_MS 5000
 
 typedef struct StandbyPause StandbyPause;
 
@@ -55,6 +53,12 @@ typedef struct StandbyPause StandbyPause;
  */
 #define SQLSTATE_BY_OTHER "55006"
 
+/*
+ * 55000 object_not_in_prerequisite_state: replay cannot be resumed, because
+ * the standby is being promoted, or was, which has ended every pause.
+ */
+#define SQLSTATE_PROMOTED "55000"
+
 struct StandbyPause
 {
 	const Standby *standby;
@@ -62,6 +66,7 @@ struct StandbyPause
 	char	   *lock_key;		/* LOCK_CLASS and a process ID */
 	char	   *block;
 	bool		begun;
+	bool		failed;			/* the block may not have resumed replay */
 };
 
 /*
@@ -106,12 +111,24 @@ static const char standby_pause_by_other[] =
  * ----------
  */
 
+#define RESUME_HINT \
+"If replay on the standby is paused, resume it with SELECT pg_wal_replay_resume()."
+
+/* Why a statement in this session has failed; owned. */
+static char *
+words_of(const PGconn *conn)
+{
+	const char *words = connection_words(conn);
+
+	return pg_strdup(*words ? words : "the server does not answer");
+}
+
 /*
  * If another user terminates the block's session, the standby stays paused.
  * So another session resumes replay, as the user who connected, not as the
- * role of --role.
+ * role of --role.  Returns NULL on success, and otherwise the cause; owned.
  */
-static bool
+static char *
 resume_after_failure(const StandbyPause *pause)
 {
 	PGconn	   *conn = connection_try_peer(pause->standby->address,
@@ -119,11 +136,12 @@ resume_after_failure(const StandbyPause *pause)
 	PGresult   *res = session_exec_within(conn,
 										  "SELECT pg_catalog.pg_wal_replay_resume()",
 										  ANSWER_MS);
-	bool		result = PQresultStatus(res) == PGRES_TUPLES_OK;
+	char	   *cause = PQresultStatus(res) == PGRES_TUPLES_OK ||
+		session_error_is(res, SQLSTATE_PROMOTED) ? NULL : words_of(conn);
 
 	PQclear(res);
 	PQfinish(conn);
-	return result;
+	return cause;
 }
 
 /*
@@ -137,17 +155,25 @@ is_failure(const PGresult *res)
 		!session_error_is(res, SQLSTATE_BY_OTHER);
 }
 
+/* The message about a block that has failed; owned. */
+static char *
+failure_words(const StandbyPause *pause)
+{
+	return psprintf("could not pause replay on standby %s: %s",
+					pause->standby->name, words_of(pause->conn));
+}
+
 static void
 resume(const StandbyPause *pause)
 {
-	bool		resumed = resume_after_failure(pause);
+	char	   *cause = resume_after_failure(pause);
 
-	pg_log_error("could not pause replay on standby %s: %s",
-				 pause->standby->name, connection_words(pause->conn));
-	if (resumed)
+	pg_log_error("%s", failure_words(pause));
+	if (cause == NULL)
 		pg_log_error_detail("Replay was resumed.");
 	else
-		pg_log_error_hint("If replay on the standby is paused, resume it with SELECT pg_wal_replay_resume().");
+		pg_log_error_hint(RESUME_HINT);
+	free(cause);
 }
 
 /*
@@ -185,7 +211,7 @@ standby_snapshot_end_at_exit(void *arg)
 	interrupt_set_connection(NULL);
 	give_up_lock(pause, EXIT_MS);
 	res = session_wait_result(pause->conn, EXIT_MS);
-	if (is_failure(res))
+	if (pause->failed || is_failure(res))
 		resume(pause);
 	PQclear(res);
 }
@@ -195,8 +221,8 @@ standby_snapshot_end_at_exit(void *arg)
  * if the run fails.  Pauses must be removed in reverse order, like exit
  * callbacks.
  */
-static StandbyPause *
-standby_pause_new(const Standby *standby)
+static void
+open_pause(Standbys *standbys, const Standby *standby)
 {
 	StandbyPause *pause = pg_malloc0(sizeof(StandbyPause));
 	bool		begun;
@@ -204,6 +230,8 @@ standby_pause_new(const Standby *standby)
 	pause->standby = standby;
 	pause->lock_key = psprintf(LOCK_CLASS ", %d", session_backend(standby->conn));
 	pause->block = psprintf(block_format, pause->lock_key);
+	cleanup_push(standby_snapshot_end_at_exit, pause);
+	standbys->pauses[standbys->n_pauses++] = pause;
 	pause->conn = connection_try_peer(standby->address, "pg_pardump pause");
 
 	/*
@@ -211,13 +239,24 @@ standby_pause_new(const Standby *standby)
 	 * leader's statements, but must not cancel this one.
 	 */
 	if (PQstatus(pause->conn) != CONNECTION_OK)
-		pg_fatal("could not open another connection to pause replay on standby %s: %s",
-				 standby->name, connection_words(pause->conn));
+		session_lost(psprintf("could not open another connection to pause replay on standby %s: %s",
+							  standby->name, connection_words(pause->conn)));
+	leader_watchdog_watch(pause->conn, standby->address, standbys->options);
 	begun = session_begin_settings(pause->conn);
 	PQclear(session_query(pause->conn, settings_query));
 	session_end_settings(pause->conn, begun);
-	cleanup_push(standby_snapshot_end_at_exit, pause);
-	return pause;
+}
+
+static void
+close_pauses(Standbys *standbys)
+{
+	while (standbys->n_pauses > 0)
+	{
+		StandbyPause *pause = standbys->pauses[--standbys->n_pauses];
+
+		cleanup_pop(standby_snapshot_end_at_exit, pause);
+		session_close_and_wait(pause->conn);
+	}
 }
 
 /*
@@ -244,18 +283,18 @@ standby_pause_begin(StandbyPause *pause)
 	pause->begun = true;
 	/* standby_pause_end() waits for the result. */
 	if (!PQsendQuery(pause->conn, pause->block))
-		pg_fatal("could not pause replay on standby %s: %s",
-				 pause->standby->name, PQerrorMessage(pause->conn));
+		session_lost(failure_words(pause));
 }
 
 /*
- * End the pause and wait for its end; does nothing if no pause was begun.  If
- * the block has failed, resumes replay in another way, and exits with a
- * message.  It is not a failure if replay was already paused: then the block
- * has done nothing.
+ * End the pause and wait for its end; does nothing if no pause was begun.  It
+ * is not a failure if replay was already paused: then the block has done
+ * nothing.  If the block has failed, resumes replay in another way, and exits
+ * with a message; but if may_repeat is true and the session was lost, leaves
+ * that to standby_snapshot_end_pauses().
  */
 static void
-standby_pause_end(StandbyPause *pause)
+standby_pause_end(StandbyPause *pause, bool may_repeat)
 {
 	PGresult   *res;
 
@@ -270,13 +309,63 @@ standby_pause_end(StandbyPause *pause)
 	 * that replay continues.
 	 */
 	res = session_wait_result(pause->conn, ANSWER_MS);
+	pause->failed = res == NULL || is_failure(res);
+	if (pause->failed && may_repeat &&
+		(res == NULL || session_is_lost(pause->conn, res)))
+		session_lost(failure_words(pause));
 	pause->begun = false;
-	if (res == NULL || is_failure(res))
+	if (pause->failed)
 	{
 		resume(pause);
 		exit(1);
 	}
 	PQclear(res);
+}
+
+/*
+ * After a session was lost: end the pause, and wait for its end, because the
+ * next attempt would take it for another user's.  Both sessions of the pause
+ * may be lost.
+ */
+static void
+end_lost_pause(StandbyPause *pause, int max_retries)
+{
+	Retry		retry = {0};
+	char	   *cause;
+
+	if (!pause->failed)
+	{
+		PGresult   *res;
+
+		give_up_lock(pause, EXIT_MS);
+		res = session_wait_result(pause->conn, ANSWER_MS);
+		pause->failed = res == NULL || is_failure(res);
+		PQclear(res);
+	}
+	while (pause->failed && (cause = resume_after_failure(pause)) != NULL)
+	{
+		interrupt_check();
+		if (retry.n == max_retries)
+		{
+			pause->begun = false;
+			pg_log_error("could not resume replay on standby %s: %s",
+						 pause->standby->name, cause);
+			pg_fatal_hint(RESUME_HINT);
+		}
+		free(cause);
+		pg_usleep(retry_later(&retry) * 1000L);
+	}
+	pause->begun = false;
+}
+
+void
+standby_snapshot_end_pauses(Standbys *standbys)
+{
+	for (int i = 0; i < standbys->n_pauses; i++)
+		if (standbys->pauses[i]->begun)
+			end_lost_pause(standbys->pauses[i],
+						   (int) standbys->options->retries);
+	close_pauses(standbys);
 }
 
 /* ----------
@@ -317,7 +406,6 @@ typedef struct ReplayState
 typedef struct Moment
 {
 	Standbys   *standbys;
-	StandbyPause **pauses;		/* by standby */
 	ReplayState *states;		/* by standby, as last read */
 	bool	   *was_paused;		/* by standby: was it paused, but not by this
 								 * run? */
@@ -561,7 +649,7 @@ try_once(Moment *moment)
 		return false;
 	for (int i = 0; i < standbys->n; i++)
 		if (!moment->was_paused[i])
-			standby_pause_begin(moment->pauses[i]);
+			standby_pause_begin(standbys->pauses[i]);
 	result = wait_for_stop(moment) && find_other_place(moment) < 0;
 	if (result)
 	{
@@ -577,7 +665,7 @@ try_once(Moment *moment)
 			end_snapshots(moment);
 	}
 	for (int i = 0; i < standbys->n; i++)
-		standby_pause_end(moment->pauses[i]);
+		standby_pause_end(standbys->pauses[i], moment->others != NULL);
 	return result && are_complete(moment);
 }
 
@@ -664,27 +752,22 @@ standby_snapshot_take(Standbys *standbys, ServerExtension *extension,
 	int			n = standbys->n;
 	Moment		moment = {
 		.standbys = standbys,
-		.pauses = pg_malloc(n * sizeof(StandbyPause *)),
 		.states = pg_malloc0(n * sizeof(ReplayState)),
 		.was_paused = pg_malloc0(n * sizeof(bool)),
 		.looks = pg_malloc(n * sizeof(OverflowLook)),
 		.others = others,
 	};
 
+	standbys->pauses = pg_malloc(n * sizeof(StandbyPause *));
 	for (int i = 0; i < n; i++)
 	{
 		const Standby *standby = &standbys->list[i];
 
-		moment.pauses[i] = standby_pause_new(standby);
+		open_pause(standbys, standby);
 		moment.looks[i] = standby_overflow_look(standby->conn, standby,
 												standbys->options, extension);
 	}
 	take(&moment);
-	/* The exit stack contains the pauses in this order. */
-	for (int i = n - 1; i >= 0; i--)
-	{
-		cleanup_pop(standby_snapshot_end_at_exit, moment.pauses[i]);
-		session_close(moment.pauses[i]->conn);
-	}
+	close_pauses(standbys);
 	check_snapshots(standbys);
 }
