@@ -22,7 +22,7 @@ use PardumpBackup::Message qw(inform report with_detail printable quoted counted
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
   same_globals pipe_file dump_options dump_with_pg_pardump verify_archive target_database run_pg_parrestore run_command);
-use PardumpBackup::Snapshot qw(check_snapshot take_snapshot databases_of snapshot_options release_database end_snapshot is_in_snapshot);
+use PardumpBackup::Snapshot qw(check_snapshot take_snapshot databases_of snapshot_options is_template release_database end_snapshot is_in_snapshot);
 use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of database_of folders backups
   unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals rebuild_backup hold_backup
   remove_backup expired write_file);
@@ -325,34 +325,48 @@ sub other_server
 	  . " Otherwise give each server a directory of its own.\n";
 }
 
+# Makes attempts to back up databases.  $next is when the next attempt will be made; there
+# is none if it is undefined.  Adds the backups by folder, undef for a database without a
+# new backup.  Returns the databases that have failed.
+sub try_databases
+{
+	my ($databases, $next, $server, $run, $globals, $made) = @_;
+	my @failed;
+
+	foreach my $database (@$databases)
+	{
+		my $folder = folder_of($database);
+
+		$made->{$folder} = eval { back_up_database($database, $server, $run, $globals) };
+		my $shown = printable($database);
+		my $error = "could not back up database \"$shown\": $@";
+		release_database($snapshot, $database) if $snapshot && ($made->{$folder} || !defined $next);
+		next if $made->{$folder};
+		push @failed, $database;
+		if (interrupted() || !defined $next) { complain($error); }
+		else { report('warning', with_detail($error, "Another attempt will be made $next.")); }
+		last if interrupted();
+	}
+	return @failed;
+}
+
 # Backs up each database.  Databases that failed are backed up again after the others,
-# when a session that held a lock may have ended.  Returns the backups by folder, undef
-# for a database without a new backup.
+# when a session that held a lock may have ended; but templates before the others, because
+# the session of a template that keeps the snapshot makes CREATE DATABASE fail.  Returns
+# the backups by folder, undef for a database without a new backup.
 sub back_up_all
 {
 	my ($databases, $server, $globals) = @_;
-	my $run = choose_run_name($config->{directory});
-	my (%made, @failed);
+	my @last = ($server, choose_run_name($config->{directory}), $globals, \my %made);
+	my @templates = grep { $snapshot && is_template($snapshot, $_) } @$databases;
+	my %is_template = map { $_ => 1 } @templates;
+	my @others = grep { !$is_template{$_} } @$databases;
 
-	foreach my $try ([ $databases, 0 ], [ \@failed, 1 ])
+	foreach my $group ([ \@templates, 'after the templates' ], [ \@others, 'after the other databases' ])
 	{
-		my ($names, $is_last) = @$try;
-
-		foreach my $database (@$names)
-		{
-			my $folder = folder_of($database);
-
-			$made{$folder} = eval { back_up_database($database, $server, $run, $globals) };
-			my $shown = printable($database);
-			my $error = "could not back up database \"$shown\": $@";
-			release_database($snapshot, $database) if $snapshot && ($made{$folder} || $is_last);
-			next if $made{$folder};
-			complain($error) if $is_last || interrupted();
-			return \%made if interrupted();
-			next if $is_last;
-			report('warning', with_detail($error, 'Another attempt will be made after the other databases.'));
-			push @failed, $database;
-		}
+		my @failed = try_databases(@$group, @last);
+		try_databases(\@failed, undef, @last) if !interrupted();
+		last if interrupted();
 	}
 	return \%made;
 }

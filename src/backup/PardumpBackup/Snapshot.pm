@@ -15,7 +15,7 @@ use PardumpBackup::Message qw(printable);
 use PardumpBackup::Programs qw(run start_and_wait finish limit_of connection_words list_databases);
 use PardumpBackup::Store qw(read_json);
 
-our @EXPORT_OK = qw(check_snapshot take_snapshot databases_of snapshot_options release_database end_snapshot is_in_snapshot);
+our @EXPORT_OK = qw(check_snapshot take_snapshot databases_of snapshot_options is_template release_database end_snapshot is_in_snapshot);
 
 # Seconds that the snapshot may take even if lock_wait_timeout is shorter.
 use constant MIN_SNAPSHOT_LIMIT => 120;
@@ -78,7 +78,8 @@ sub take_snapshot
 	my $program = start_and_wait($WHAT, command($config, $file, \@databases), limit_of($config, MIN_SNAPSHOT_LIMIT));
 	my $described = read_json($file) // die "file \"$file\" is missing or damaged\n";
 	return { %$program, file => $file, record => $described->{'Cluster-Snapshot'},
-		databases => [ map { { name => name_of($_), oid => $_->{Oid}, id => $_->{Snapshot} } } @{ $described->{Databases} } ] };
+		databases => [ map { { name => name_of($_), oid => $_->{Oid}, id => $_->{Snapshot}, is_template => $_->{Template} } }
+			  @{ $described->{Databases} } ] };
 }
 
 # The databases, in the order in which they should be dumped: sessions of the snapshot
@@ -90,6 +91,15 @@ sub database_of
 	my ($snapshot, $name) = @_;
 	my ($found) = grep { $_->{name} eq $name } @{ $snapshot->{databases} };
 	return $found;
+}
+
+# Is the database a template, so that CREATE DATABASE fails until its session ends?
+sub is_template
+{
+	my ($snapshot, $name) = @_;
+	my $database = database_of($snapshot, $name);
+
+	return $database && $database->{is_template};
 }
 
 # Options with which pg_pardump dumps a database in the snapshot.

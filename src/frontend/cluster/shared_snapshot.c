@@ -30,6 +30,7 @@ typedef struct SharedDatabase
 	Oid			oid;
 	char	   *snapshot;		/* name that its guard has exported */
 	uint32		process;		/* the server process of its guard */
+	bool		is_template;	/* its guard makes CREATE DATABASE fail */
 } SharedDatabase;
 
 typedef struct SharedFile
@@ -45,6 +46,7 @@ static const JsonField database_fields[] = {
 	{"Oid", JSON_UINT32, offsetof(SharedDatabase, oid), JSON_REQUIRED,.min = 1},
 	{"Snapshot", JSON_NAME, offsetof(SharedDatabase, snapshot), JSON_REQUIRED},
 	{"Process", JSON_UINT32, offsetof(SharedDatabase, process), JSON_REQUIRED,.min = 1},
+	{"Template", JSON_BOOL, offsetof(SharedDatabase, is_template)},
 	{NULL}
 };
 
@@ -81,6 +83,7 @@ write_file(const ClusterSnapshot *snapshot, const ClusterList *list,
 		file.databases[i].oid = list->databases[i].oid;
 		file.databases[i].snapshot = cluster_snapshot_name(snapshot, i);
 		file.databases[i].process = cluster_snapshot_backend(snapshot, i);
+		file.databases[i].is_template = list->databases[i].is_template;
 	}
 	json_append_document(&writer, file_fields, &file);
 	appendPQExpBufferStr(&writer.buf, " }\n");
