@@ -127,7 +127,7 @@ my %backup_takes;
 }
 
 my ($nightly_takes) = told_options('pg_pardump_backup');
-is(keys %$nightly_takes, 17, 'pg_pardump_backup has options');
+is(keys %$nightly_takes, 18, 'pg_pardump_backup has options');
 
 # ---- the overview, the manuals and the chapters name only options that exist
 

@@ -32,8 +32,8 @@ sql($node, 'odd name', 'CREATE TABLE odd AS SELECT 1 AS one');
 my $data = fingerprint($node, 'shop');
 my $bin = programs_without_retries();
 
-# A store with these commands.
-sub new_store
+# A store with these commands, without --init.
+sub store_without_index
 {
 	my ($with_list, @lines) = @_;
 	my $store = new_path('store');
@@ -41,6 +41,14 @@ sub new_store
 	my ($file, $dir) = backup_config($node, 'jobs = 2', 'database = shop', 'database = odd name',
 		"pipe = mkdir -p $store/%d/%t && cat >$store/%d/%t/%f", "remove = rm -rf $store/%d/%t",
 		"fetch = cat $store/%d/%t/%f", "bindir = $bin", $with_list ? "list = ls $store/%d" : (), @lines);
+	return ($file, $dir, $store);
+}
+
+sub new_store
+{
+	my ($with_list, @lines) = @_;
+	my ($file, $dir, $store) = store_without_index($with_list, @lines);
+	is(said(0, '--init', $file), "0pg_pardump_backup: made the index of the store, with 0 backups\n", '--init') if !$with_list;
 	return ($file, $dir, $store);
 }
 
@@ -119,11 +127,11 @@ END
 	restored_ok("$what, lost", $file, $names[1], $copy, $names[1], 'shop', "--to=$copy");
 	is_deeply([ glob "$dir/* $dir/.[a-z]*" ], [], "$what, lost: no file was made");
 
-	# a run would number backups from 1 again, and write an index without the others
+	# no run would ever remove the others
 	my ($rc, undef, $err) = run_backup($now + 3 * DAY, $file);
 	is($rc, 1, "$what, lost: exit code of a run");
 	like($err, qr/\Apg_pardump_backup: error: the store contains backups whose records are not in directory "\Q$dir\E"\n.*detail: 4 backups, for example "shop\/$names[2]"\.\n.*hint: Run "pg_pardump_backup --rebuild \Q$file\E"\.\n\z/, "$what, lost: a run");
-	is((run_backup($now + 3 * DAY, '--check', $file))[0], $with_list ? 1 : 0, "$what, lost: --check");
+	is((run_backup($now + 3 * DAY, '--check', $file))[0], 1, "$what, lost: --check");
 
 	is(said(3, '--rebuild', $file), "0pg_pardump_backup: rebuilt 4 records in directory \"$dir\"\n", "$what: --rebuild");
 	is_deeply([ map { [ @$_{qw(name time database started finished complete kept_until)} ] } @{ listed(3, $file) } ],
@@ -198,6 +206,67 @@ foreach my $what ('list', 'index')
 	($good, $report) = tested($config, $home, @backups);
 	is($good, 0, 'restore test, damage: the result');
 	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: pg_pardump --verify failed with exit code 1\n${shop}/, 'restore test, damage: the report');
+}
+
+# ---- an index is made once, and no run replaces it
+
+{
+	my ($file, $dir, $store) = store_without_index(0);
+	my $missing = qr/error: could not read the index of the store: the command of "fetch" for file "index\.json" failed with exit code 1\n(?:.*detail: .*\n)?.*hint: If no backup was ever made in this store, run "pg_pardump_backup --init \Q$file\E" once\.\n/;
+	like(said(0, '--check', $file), qr/\A1(?:.*\n)*.*$missing/, 'a new store: --check');
+	like(said(0, $file), qr/\A1.*$missing\z/, 'a new store: a run');
+	is_deeply([ glob "$store/*" ], [], 'a new store: nothing is written');
+	is(said(0, '--init', $file), "0pg_pardump_backup: made the index of the store, with 0 backups\n", 'a new store: --init');
+	is(said(0, $file), '0', 'a new store: a run after --init');
+	is(said(1, '--init', $file), "1pg_pardump_backup: error: the store already has an index, which names 2 backups\n"
+		  . "pg_pardump_backup: hint: To make the records of these backups in another directory, run \"pg_pardump_backup --rebuild $file\".\n", 'a store with an index: --init');
+
+	# the directory is enough to make a lost index again
+	unlink "$store/=index/index/index.json" or die "could not remove the index: $!";
+	like(said(1, $file), qr/\A1.*$missing\z/, 'a lost index: a run');
+	is(said(1, '--init', $file), "0pg_pardump_backup: made the index of the store, with 2 backups\n", 'a lost index: --init');
+	is_deeply(index_names($store), [ "odd=20name/$names[0]", "shop/$names[0]" ], 'a lost index: the new one');
+
+	my ($with_list) = store_without_index(1);
+	like((run_backup($now, '--init', $with_list))[2], qr/\Apg_pardump_backup: error: option --init requires the key "fetch", "pipe" without %D, and no "list"\n/, '--init with "list"');
+}
+
+# ---- a directory that is replaced by an older copy
+
+foreach my $with_list (1, 0)
+{
+	my $what = $with_list ? 'list, set back' : 'index, set back';
+	my ($file, $dir, $store) = new_store($with_list);
+	is(said(0, $file), '0', "$what, night 0");
+	system_or_bail('cp', '-a', $dir, "$dir.old");
+	is(said($_, $file), '0', "$what, night $_") foreach 1, 2;
+	my $set_back = sub { system_or_bail('rm', '-rf', $dir); system_or_bail('cp', '-a', "$dir.old", $dir) };
+	my $warning = sub {
+		my ($n, $newest) = @_;
+		return "pg_pardump_backup: warning: the store contains backups that are newer than those in directory \"$dir\"\n"
+		  . "pg_pardump_backup: detail: $n backups, for example \"shop/$newest\".\n"
+		  . "pg_pardump_backup: hint: Run \"pg_pardump_backup --rebuild $file\".\n";
+	};
+	my $record = sub { return slurp_file("$store/shop/$_[0]/backup.json") };
+
+	$set_back->();
+	is(said(3, $file), '0' . $warning->(4, $names[2]), "$what: a run");
+	is_deeply(index_names($store), [ map({ "odd=20name/$_" } @names[ 0 .. 3 ]), map { "shop/$_" } @names[ 0 .. 3 ] ], "$what: the index keeps all names") if !$with_list;
+	my @numbers = map { decode_json($record->($_))->{number} } @names[ 0 .. 3 ];
+	is_deeply([ sort { $a <=> $b } @numbers ], \@numbers, "$what: numbers are in the order of the backups");
+	isnt($numbers[3], $numbers[2], "$what: a new number");
+	is(said(3, '--rebuild', $file), "0pg_pardump_backup: rebuilt 4 records in directory \"$dir\"\n", "$what: --rebuild");
+	is_deeply([ map { $_->{time} } grep { $_->{database} eq 'shop' } @{ listed(3, $file) } ], [ @names[ 0 .. 3 ] ], "$what: --list");
+	is(said(4, $file), '0', "$what: a run after --rebuild");
+
+	# the clock was set back, too
+	$set_back->();
+	my $kept = $record->($names[1]);
+	my $free = time_name($now + DAY + 1);
+	is(said(1, $file), '0' . $warning->(8, $names[4]), "$what with the clock: a run");
+	is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ sort @names[ 0 .. 4 ], $free ], "$what with the clock: names");
+	is($record->($names[1]), $kept, "$what with the clock: the older backup");
+	is(decode_json($record->($free))->{run}, $free, "$what with the clock: the name of the run");
 }
 
 # ---- a new host that cannot read the store begins with number 1 again

@@ -37,6 +37,7 @@ foreach my $what ('list', 'index')
 	($file{$what}, $dir{$what}) = backup_config($node, 'database = shop', 'keep_last = 2', "bindir = $bin",
 		"pipe = test ! -e $store.refused.%f && mkdir -p $store/%d/%t && cat >$store/%d/%t/%f", "remove = rm -rf $store/%d/%t",
 		"fetch = cat $store/%d/%t/%f", $what eq 'list' ? "list = ls $store/%d" : ());
+	is((run_backup($now, '--init', $file{index}))[0], 0, 'index, --init') if $what eq 'index';
 	is((run_backup($now + $_ * DAY, $file{$what}))[0], 0, "$what, night $_") foreach 0, 1;
 	system_or_bail('cp', '-a', $_, "$_.kept") foreach $store, $dir{$what};
 }
@@ -225,7 +226,8 @@ foreach my $try (
 	($rc, $out, $err) = run_backup($now, '--verify', "shop/$names[0]", $file);
 	is($rc, 0, 'list fails, a known backup: exit code');
 	like($err, qr/\Apg_pardump_backup: warning: the command of "list" .* failed/, 'list fails, a known backup: a warning');
-	is((run_backup($now + 2 * DAY, $file))[0], 0, 'list fails: a run of a directory that is known to be complete');
+	# but not to find a name that no backup in the store has
+	failed_ok('list fails: a run', 2, qr/\Apg_pardump_backup: error: the command of "list" for the folders of databases failed with exit code 1\n/, $file);
 	write_text($file, $text);
 	chmod 0600, $file;
 }
@@ -246,14 +248,27 @@ foreach my $try (
 	is(slurp_file($path), $text, "index, $what: no run replaces it");
 }
 {
-	# "fetch" that returns other files than "pipe" stores: there may be an index
+	# "fetch" that fails, always or for the index only: there may be one
 	my ($file, $dir, $store) = reset_ok('index', 0);
 	my $text = slurp_file($file);
-	write_text($file, $text =~ s/^fetch = cat \K/\/nowhere/mr);
-	chmod 0600, $file;
 	my $index = slurp_file("$store/=index/index/index.json");
-	failed_ok('fetch fails: a run', 2, qr/error: the command of "fetch" for file "probe\.json" failed with exit code 1\n/, $file);
-	is(slurp_file("$store/=index/index/index.json"), $index, 'fetch fails: the index stays');
+	foreach my $try (
+		[ 'fetch of the index fails', $text =~ s/^fetch = \K/test %f != index.json && /mr ],
+		[ 'fetch fails', $text =~ s/^fetch = cat \K/\/nowhere/mr ])
+	{
+		my ($what, $changed) = @$try;
+		foreach my $with_directory (1, 0)
+		{
+			reset_ok('index', $with_directory);
+			write_text($file, $changed);
+			chmod 0600, $file;
+			failed_ok("$what: a run", 2, qr/error: could not read the index of the store: the command of "fetch" for file "index\.json" failed with exit code 1\n/, $file);
+			is(slurp_file("$store/=index/index/index.json"), $index, "$what: the index stays");
+			is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 0, 1 ] ], "$what: nothing is removed");
+		}
+	}
+	failed_ok('fetch fails: --init', 2, qr/error: the command of "fetch" for file "probe\.json" failed with exit code 1\n/, '--init', $file);
+	is(slurp_file("$store/=index/index/index.json"), $index, 'fetch fails: --init does not replace the index');
 	write_text($file, $text);
 	chmod 0600, $file;
 }

@@ -16,15 +16,16 @@ use List::Util qw(min sum0);
 use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verification);
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
-use PardumpBackup::Elsewhere qw(only_stored write_record write_index link_store note_link);
+use PardumpBackup::Elsewhere qw(write_record note_removal init_store link_store);
 use PardumpBackup::Listing qw(print_table print_json size_text duration_text);
 use PardumpBackup::Message qw(inform report with_detail printable quoted counted show_progress clear_progress end_progress);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
   same_globals pipe_file dump_options dump_with_pg_pardump verify_archive target_database run_pg_parrestore run_command);
+use PardumpBackup::Rebuild qw(rebuild);
 use PardumpBackup::Snapshot qw(check_snapshot take_snapshot databases_of snapshot_options is_template release_database end_snapshot is_in_snapshot);
 use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of database_of folders backups
-  unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals rebuild_backup hold_backup
+  unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals hold_backup
   remove_backup expired write_file);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
@@ -52,12 +53,15 @@ Usage:
   pg_pardump_backup --restore-test CONFIGURATION
   pg_pardump_backup --check CONFIGURATION
   pg_pardump_backup --adopt CONFIGURATION
+  pg_pardump_backup --init CONFIGURATION
   pg_pardump_backup --rebuild CONFIGURATION
 
 Tasks (at most one; without any, make backups):
   --adopt                  after the server was replaced: assign all backups in
                            the directory to the current server
   -c, --check              check prerequisites
+  --init                   before the first backup in a new store: make the index
+                           of the store
   -l, --list               list the backups; with -v, a line for each database,
                            with the path of its archive
   --rebuild                after the directory was lost: make the records of the
@@ -107,6 +111,11 @@ option --rebuild requires the key "fetch", and "pipe" without %D
 detail: Without "fetch", the program cannot read backups that the command of "pipe" stored.
 END
 
+my $NO_INDEX = <<'END';
+option --init requires the key "fetch", "pipe" without %D, and no "list"
+detail: Only a store of which no command prints the names has an index.
+END
+
 my $NO_DATABASE = <<'END';
 there is no database to back up
 detail: Each database is named by exclude_database, or does not allow connections.
@@ -117,6 +126,9 @@ my $config;
 
 # The snapshot that this run keeps for all databases; undefined without cluster_snapshot.
 my $snapshot;
+
+# The names of all backups that are in the store when a run begins.
+my @stored;
 
 # How many old backups of databases this run has removed.
 my $n_removed = 0;
@@ -143,8 +155,7 @@ sub remove_any
 			  . "detail: The command of \"pipe\" stored the files of this backup elsewhere.\n"
 			  . "hint: Keep \"remove\" in the configuration as long as there are such backups.\n"
 			  if !$config->{remove};
-			# first, so that it never contains a backup without some of its files
-			write_index($config) if $backup->{recorded};
+			note_removal($config, $backup);
 			run_command($config, 'remove', $backup);
 		});
 		1;
@@ -242,7 +253,7 @@ sub back_up_database
 		  . (defined $config->{keep_days} ? '  The backup is kept until at least ' . counted($config->{keep_days}, 'day') . ' after its time.' : '')
 		  . "\nhint: Check the clock of this machine.\n") if $future;
 
-	my $backup = begin_backup($config->{directory}, $folder, $server, $run,
+	my $backup = begin_backup($config->{directory}, $folder, $server, $run, \@stored,
 		pipe => defined $config->{pipe}, elsewhere => defined $config->{pipe} && $config->{remove});
 	my ($previous) = grep { !$_->{pipe} && belongs_to($_, $server) } @$good;
 	return $backup if eval {
@@ -357,7 +368,7 @@ sub try_databases
 sub back_up_all
 {
 	my ($databases, $server, $globals) = @_;
-	my @last = ($server, choose_run_name($config->{directory}), $globals, \my %made);
+	my @last = ($server, choose_run_name($config->{directory}, @stored), $globals, \my %made);
 	my @templates = grep { $snapshot && is_template($snapshot, $_) } @$databases;
 	my %is_template = map { $_ => 1 } @templates;
 	my @others = grep { !$is_template{$_} } @$databases;
@@ -436,7 +447,7 @@ sub back_up
 	my ($claim) = @_;
 	my (@databases, $server, $globals);
 
-	if (!eval { link_store($config, 1); @databases = databases(); $server = read_server($config); $globals = dump_globals($config); 1 })
+	if (!eval { @stored = link_store($config, 1); @databases = databases(); $server = read_server($config); $globals = dump_globals($config); 1 })
 	{
 		complain($@);
 		return (BACKUP_FAILED, { map { folder_of($_) => 0 } @{ $config->{database} // [] } }, $server // $claim);
@@ -543,73 +554,12 @@ sub adopt
 	return $complete ? SUCCESS : REMOVAL_FAILED;
 }
 
-# ---- --rebuild
-
-# The number of a backup shows its place among the backups of its database.  Dies if it
-# contradicts a backup that is already in the directory.
-sub check_order
+# Before the first run in a new store without "list".
+sub init
 {
-	my ($backup, @others) = @_;
-
-	foreach my $other (@others)
-	{
-		my ($by_number, $by_time) = ($backup->{number} <=> $other->{number}, $backup->{started} <=> ($other->{started} // 0));
-
-		die 'its number contradicts backup ' . title($other) . " in directory \"$config->{directory}\"\n"
-		  . "detail: Runs have made backups since the record of this backup was lost.\n"
-		  . "hint: Set \"directory\" to an empty directory, and run \"pg_pardump_backup --rebuild $config->{file}\".\n"
-		  if $by_number == 0 || $by_number * $by_time < 0;
-	}
-	return;
-}
-
-# Makes the record of a backup again that is only in the store.
-sub rebuild_record
-{
-	my ($backup) = @_;
-	my %values = map { $_ => $backup->{$_} } grep { !/^(?:name|folder|store_only|complete)\z/ } keys %$backup;
-
-	check_order($backup, @{ (backups($config->{directory}, $backup->{folder}))[0] });
-	rebuild_backup($config->{directory}, $backup->{folder}, $backup->{name},
-		{ %values, recorded => JSON::PP::true, map { $_ => JSON::PP::true } qw(pipe elsewhere) });
-	return;
-}
-
-# Makes the records of all backups again that are only in the store.  Nothing in the directory
-# is changed.
-sub rebuild
-{
-	my ($claim) = @_;
-	my (@rebuilt, @unused, $failed, %servers);
-
-	foreach my $backup (sort { $a->{folder} cmp $b->{folder} || ($a->{number} // 0) <=> ($b->{number} // 0) } only_stored($config))
-	{
-		my $shown = title($backup);
-
-		if ($backup->{complete} && eval { rebuild_record($backup); 1 })
-		{
-			inform("rebuilt the record of backup $shown") if $config->{verbose};
-			push @rebuilt, $backup;
-			next;
-		}
-		die $@ if interrupted();
-		push @unused, "$backup->{folder}/$backup->{name}";
-		if (!$backup->{complete} && !defined $backup->{problem})
-		{
-			report('warning', "backup $shown in the store is incomplete\n"
-				  . "detail: The store contains no record of this backup, so no run removes the backup, unless a run on another host is making it.\n"
-				  . "hint: If no run is making this backup, remove the backup's files from the store.\n");
-			next;
-		}
-		complain("could not rebuild the record of backup $shown: " . ($backup->{problem} // $@));
-		$failed = 1;
-	}
-	$servers{ join "\n", @$_{qw(system_identifier address)} } = $_ foreach @rebuilt;
-	my ($server) = values %servers;
-	note_server($config->{directory}, $config->{name}, $server) if keys %servers == 1 && !defined $claim->{system_identifier};
-	note_link($config, @unused);
-	inform('rebuilt ' . counted(scalar @rebuilt, 'record') . " in directory \"$config->{directory}\"");
-	return $failed ? BACKUP_FAILED : SUCCESS;
+	my @names = init_store($config);
+	inform('made the index of the store, with ' . counted(scalar @names, 'backup'));
+	return SUCCESS;
 }
 
 # ---- --check and --list
@@ -941,10 +891,10 @@ sub main
 
 	Getopt::Long::Configure(qw(bundling no_auto_abbrev no_ignore_case));
 	local $SIG{__WARN__} = sub { push @wrong, @_ };
-	GetOptionsFromArray(\@_, \%option, 'adopt', 'check|c', 'json', 'list|l', 'rebuild', 'restore', 'restore-test', 'to=s', 'verbose|v',
+	GetOptionsFromArray(\@_, \%option, 'adopt', 'check|c', 'init', 'json', 'list|l', 'rebuild', 'restore', 'restore-test', 'to=s', 'verbose|v',
 		'verify', 'version|V', 'help|?');
 	delete $SIG{__WARN__};
-	my @tasks = map { "--$_" } grep { $option{$_} } qw(adopt check list rebuild restore restore-test verify);
+	my @tasks = map { "--$_" } grep { $option{$_} } qw(adopt check init list rebuild restore restore-test verify);
 	push @wrong, wrong_arguments($tasks[0] // '', @_) if !@wrong && !grep { $option{$_} } qw(help version);
 	push @wrong, "options $tasks[0] and $tasks[1] cannot be used together" if @tasks > 1;
 	push @wrong, 'option --json requires option --list' if $option{json} && !$option{list};
@@ -976,6 +926,7 @@ sub main
 			check_store($config->{directory}) if !$option{'restore-test'};
 			find_programs($config, $restores ? 'pg_parrestore' : ());
 			die $NO_STORE if $option{rebuild} && !$config->{store};
+			die $NO_INDEX if $option{init} && (!$config->{store} || $config->{list});
 			1;
 		} or push @wrong, $@;
 	}
@@ -994,7 +945,7 @@ sub main
 		: $option{verify} ? verify(@_)
 		: $option{restore} ? restore(@_[ 0, 1 ], $option{to})
 		: $option{'restore-test'} ? (restore_test($config) ? SUCCESS : BACKUP_FAILED)
-		: with_store($option{adopt} ? \&adopt : $option{rebuild} ? \&rebuild : \&run);
+		: with_store($option{adopt} ? \&adopt : $option{init} ? \&init : $option{rebuild} ? sub { rebuild($config, @_) ? SUCCESS : BACKUP_FAILED } : \&run);
 	};
 	return $status if defined $status;
 	complain($@);

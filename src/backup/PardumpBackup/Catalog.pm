@@ -105,14 +105,14 @@ sub catalog
 		\@strange, $failure);
 }
 
-# A name that no run with remaining backups has: the time, or the next free one if the
-# clock was set back.  A folder that cannot be read does not prevent a run; the run
-# reports it elsewhere.
+# A name that no run with remaining backups has, and no backup in the store, whose names are
+# @stored: the time, or the next free one if the clock was set back.  A folder that cannot be
+# read does not prevent a run; the run reports it elsewhere.
 sub choose_run_name
 {
-	my ($directory) = @_;
+	my ($directory, @stored) = @_;
 	my $time = now();
-	my %used;
+	my %used = map { s/.*\///r => 1 } @stored;
 
 	foreach my $folder (folders($directory))
 	{

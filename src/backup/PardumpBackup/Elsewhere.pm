@@ -5,11 +5,13 @@
 # After the archive of a backup, "pipe" gets the backup's record, as a file "backup.json"
 # next to the archive's files.  A backup without a record is incomplete.  The names of all
 # backups come from the command of "list", or without it from an index, a file that "pipe"
-# gets again after each new backup and before each removal.
+# gets again after each new backup and before each removal.  A run reads the index, and
+# adds or removes its own names only: the directory may be empty, or older than the store.
+# Commands cannot say that a file is missing, so an index that cannot be read is an error;
+# only --init writes an index without reading one.
 #
-# A run writes the index from what is in the directory.  So it must not start with an empty
-# directory and a store with backups: the file ".store" in the directory states that the
-# directory contained all backups of the store, except some that --rebuild could not use.
+# The file ".store" in the directory states that the directory contained all backups of the
+# store, except some that --rebuild could not use.
 #
 # Everything that comes from the store may be damaged or forged: it is read up to a limit,
 # and checked before it is used.
@@ -22,12 +24,12 @@ use warnings;
 use Exporter 'import';
 use JSON::PP;
 
-use PardumpBackup::Message qw(printable quoted counted);
+use PardumpBackup::Message qw(report printable quoted counted);
 use PardumpBackup::Programs qw(interrupted pipe_file fetch_command list_command read_command);
 use PardumpBackup::Store qw(is_time_name folder_of database_of folders backups unfinished same_server
   noted_server read_json replace_file write_info);
 
-our @EXPORT_OK = qw(fetch_text fetch_into only_stored write_record write_index link_store note_link);
+our @EXPORT_OK = qw(fetch_text fetch_into only_stored write_record note_removal init_store link_store note_link);
 
 use constant {
 	TRIES => 3,
@@ -312,6 +314,26 @@ sub only_stored
 
 sub encode { return JSON::PP->new->ascii->canonical->pretty->encode({ %{ $_[0] }, format => FORMAT }); }
 
+sub put_index
+{
+	my ($config, @names) = @_;
+	pipe_file($config, \%INDEX, 'index.json', encode({ configuration => $config->{name}, backups => [ sort @names ] }));
+	return;
+}
+
+# Has a function change the names in the index, which it gets as the keys of a hash.
+sub change_index
+{
+	my ($config, $change) = @_;
+	return if $config->{list};
+	my %names = map { $_ => 1 } names_of_index($config);
+	my $before = join ' ', sort keys %names;
+
+	$change->(\%names);
+	put_index($config, keys %names) if join(' ', sort keys %names) ne $before;
+	return;
+}
+
 # Writes the record of a backup whose other files are in the store.
 sub write_record
 {
@@ -323,57 +345,89 @@ sub write_record
 	$backup->{recorded} = JSON::PP::true;
 	write_info($backup);
 	pipe_file($config, $backup, $RECORD, encode({ %record, configuration => $config->{name}, time => $backup->{name} }));
-	write_index($config, $backup);
+	change_index($config, sub { $_[0]{ name_of($backup) } = 1 }) if $config->{store};
+	return;
+}
+
+# Notes in the store that the files of a backup are going to be removed.
+sub note_removal
+{
+	my ($config, $backup) = @_;
+	return if !$config->{elsewhere} || !$backup->{recorded};
+
+	change_index($config, sub { delete $_[0]{ name_of($backup) } }) if $config->{store};
 	return;
 }
 
 sub link_file { return "$_[0]{directory}/.store"; }
-
-# Writes the names of the complete backups in the directory, and of @more backups.
-sub write_index
-{
-	my ($config, @more) = @_;
-	my $directory = $config->{directory};
-
-	return if !$config->{store} || $config->{list};
-	my $unused = (read_json(link_file($config)) // {})->{unused};
-	my %names = map { $_ => 1 } map({ name_of($_) } @more), ref $unused eq 'ARRAY' ? @$unused : ();
-	foreach my $folder (folders($directory))
-	{
-		$names{ name_of($_) } = 1 foreach grep { $_->{elsewhere} && $_->{recorded} } @{ (backups($directory, $folder))[0] };
-	}
-	pipe_file($config, \%INDEX, 'index.json', encode({ configuration => $config->{name}, backups => [ sort keys %names ] }));
-	return;
-}
 
 # The directory contains all backups of the store, except those of these names.
 sub note_link
 {
 	my ($config, @unused) = @_;
 	replace_file(link_file($config), encode({ pipe => $config->{pipe}, unused => \@unused }));
-	write_index($config);
 	return;
 }
 
-# A new store has no index.  Commands cannot say that a file is missing, but if "fetch" returns
-# another file that "pipe" has just stored, it is not the store that fails.
-sub names_of_new_index
+# Makes the index of a store that has none, with the backups whose records are in the
+# directory.  Only a user knows that a store is new.  But if "fetch" returns another file that
+# "pipe" has just stored, it is not the store that fails.
+sub init_store
 {
 	my ($config) = @_;
-	my @names = eval { names_of_index($config) };
+	my $directory = $config->{directory};
+	my @present = eval { names_of_index($config) };
 	my $error = $@;
 
-	return @names if $error eq '';
+	die "the store already has an index, which names " . counted(scalar @present, 'backup') . "\n"
+	  . "hint: To make the records of these backups in another directory, run \"pg_pardump_backup --rebuild $config->{file}\".\n"
+	  if $error eq '';
 	die $error if interrupted() || $error !~ /^the command of "fetch"/;
 	my $text = encode({ configuration => $config->{name} });
 	pipe_file($config, \%INDEX, 'probe.json', $text);
-	return if retry(sub { return fetch_once($config, \%INDEX, 'probe.json', MAX_RECORD) }) eq $text;
-	die "the command of \"fetch\" does not return the file that the command of \"pipe\" has stored\n";
+	die "the command of \"fetch\" does not return the file that the command of \"pipe\" has stored\n"
+	  if retry(sub { return fetch_once($config, \%INDEX, 'probe.json', MAX_RECORD) }) ne $text;
+
+	my @names = map { map { name_of($_) } grep { $_->{elsewhere} && $_->{recorded} } @{ (backups($directory, $_))[0] } } folders($directory);
+	put_index($config, @names);
+	note_link($config);
+	return @names;
 }
 
-# Dies if the store contains backups that the directory does not know, so that a run would
-# write an index without them, or if the names of its backups cannot be read.  With $changes,
-# links the directory with the store; after that, a run does not read from the store.
+# The names for a run or --check.
+sub names_for_run
+{
+	my ($config) = @_;
+	my @names = eval { names($config) };
+
+	return @names if $@ eq '';
+	die $@ if $config->{list} || interrupted() || $@ !~ /^the command of "fetch"/;
+	die "could not read the index of the store: $@"
+	  . "hint: If no backup was ever made in this store, run \"pg_pardump_backup --init $config->{file}\" once.\n";
+}
+
+# Backups of the store that are newer than all backups of their databases in the directory:
+# the directory was replaced by an older copy.
+sub warn_of_unknown
+{
+	my ($config, $local, @unknown) = @_;
+	my %newest;
+
+	foreach my $backup (sort keys %$local)
+	{
+		my ($folder, $name) = split m{/}, $backup;
+		$newest{$folder} = $name;
+	}
+	my @newer = grep { my ($folder, $name) = split m{/}; $name gt ($newest{$folder} // '') } @unknown;
+	report('warning', "the store contains backups that are newer than those in directory \"$config->{directory}\"\n"
+		  . 'detail: ' . counted(scalar @newer, 'backup') . ", for example \"$newer[-1]\".\n"
+		  . "hint: Run \"pg_pardump_backup --rebuild $config->{file}\".\n") if @newer;
+	return;
+}
+
+# Returns the names of all backups in the store.  Dies if they cannot be read, and for a
+# directory that is not yet linked with the store, if the directory does not know them: no
+# run would ever remove them.  With $changes, links the directory with the store.
 sub link_store
 {
 	my ($config, $changes) = @_;
@@ -381,19 +435,21 @@ sub link_store
 	my @unused = ref $link->{unused} eq 'ARRAY' ? @{ $link->{unused} } : ();
 
 	return if !$config->{store};
+	my %local = local_names($config);
+	my %known = (%local, map { $_ => 1 } @unused);
+	my @names = names_for_run($config);
+	my @unknown = grep { !$known{$_} } @names;
 	if (($link->{pipe} // '') eq $config->{pipe})
 	{
-		names($config) if !$changes;
-		return;
+		warn_of_unknown($config, \%local, @unknown);
+		return @names;
 	}
-	my %known = (local_names($config), map { $_ => 1 } @unused);
-	my @unknown = grep { !$known{$_} } $config->{list} ? names($config) : $changes ? names_of_new_index($config) : ();
 	die "the store contains backups whose records are not in directory \"$config->{directory}\"\n"
 	  . 'detail: ' . counted(scalar @unknown, 'backup') . ", for example \"$unknown[-1]\".\n"
 	  . "hint: Run \"pg_pardump_backup --rebuild $config->{file}\".\n"
 	  if @unknown;
 	note_link($config, @unused) if $changes;
-	return;
+	return @names;
 }
 
 1;

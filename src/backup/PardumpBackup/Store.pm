@@ -4,7 +4,9 @@
 # name ends in ".partial" again.  So a backup with its final name is complete.
 #
 # A backup has a number in "backup.json", one more than the previous backup, because
-# names do not show the order if the clock was set back.
+# names do not show the order if the clock was set back.  If the directory was lost or
+# replaced by an older copy, the numbers of later backups are not known, but none is larger
+# than the time in the name of its backup.  So the next number is larger than these times.
 #
 # "backup.json" also identifies the server, by its system identifier and the address
 # with which it was reached.  Neither is enough alone.  A server that was copied has
@@ -22,6 +24,7 @@ use Fcntl qw(:DEFAULT :flock F_SETFD);
 use File::Path qw(remove_tree);
 use IO::Handle;
 use JSON::PP;
+use List::Util qw(max);
 use POSIX qw(strftime);
 use Time::Local qw(timegm);
 
@@ -307,10 +310,11 @@ sub replace_globals
 
 # Makes the directory of a new backup of this server, in the run of this name.  %kind says
 # whether commands write the backup, and whether to another place.  Its name is the time, or
-# the next free one if the clock was set back.
+# the next one, if the clock was set back, that no backup in the directory or among @$stored
+# has, the names of backups in the store.
 sub begin_backup
 {
-	my ($directory, $folder, $server, $run, %kind) = @_;
+	my ($directory, $folder, $server, $run, $stored, %kind) = @_;
 	my $dir = "$directory/$folder";
 	my $time = now();
 
@@ -323,12 +327,15 @@ sub begin_backup
 		die "could not create directory \"$dir\": $!\n";
 	}
 	my ($good) = backups($directory, $folder);
-	$time++ while -e "$dir/" . time_name($time) || -e "$dir/" . time_name($time) . '.partial';
+	my %stored = map { my ($of, $name) = split m{/}; $of eq $folder ? ($name => 1) : () } @$stored;
+	my $is_here = sub { return -e "$dir/$_[0]" || -e "$dir/$_[0].partial" };
+	my @lost = map { time_of($_) // () } grep { !$is_here->($_) } keys %stored;
+	$time++ while $stored{ time_name($time) } || $is_here->(time_name($time));
 	my %backup = (
 		folder => $folder,
 		name => time_name($time),
 		path => "$dir/" . time_name($time) . '.partial',
-		number => 1 + (@$good ? $good->[0]{number} : 0),
+		number => 1 + max(0, @lost, @$good ? $good->[0]{number} : ()),
 		run => $run,
 		started => now(),
 		(map { $_ => $server->{$_} } @SERVER),

@@ -1,0 +1,87 @@
+# Makes the records in the directory of backups again from the records in the store, after
+# the directory was lost (--rebuild).
+
+package PardumpBackup::Rebuild;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use JSON::PP;
+use PardumpBackup::Elsewhere qw(only_stored note_link);
+use PardumpBackup::Message qw(inform report printable counted);
+use PardumpBackup::Programs qw(interrupted);
+use PardumpBackup::Store qw(database_of backups note_server rebuild_backup);
+
+our @EXPORT_OK = qw(rebuild);
+
+sub title { return '"' . printable(database_of($_[0]{folder}) . "/$_[0]{name}") . '"'; }
+
+# The number of a backup shows its place among the backups of its database.  Dies if it
+# contradicts a backup that is already in the directory.
+sub check_order
+{
+	my ($config, $backup, @others) = @_;
+
+	foreach my $other (@others)
+	{
+		my ($by_number, $by_time) = ($backup->{number} <=> $other->{number}, $backup->{started} <=> ($other->{started} // 0));
+
+		die 'its number contradicts backup ' . title($other) . " in directory \"$config->{directory}\"\n"
+		  . "detail: Runs have made backups since the record of this backup was lost.\n"
+		  . "hint: Set \"directory\" to an empty directory, and run \"pg_pardump_backup --rebuild $config->{file}\".\n"
+		  if $by_number == 0 || $by_number * $by_time < 0;
+	}
+	return;
+}
+
+# Makes the record of a backup again that is only in the store.
+sub rebuild_record
+{
+	my ($config, $backup) = @_;
+	my %values = map { $_ => $backup->{$_} } grep { !/^(?:name|folder|store_only|complete)\z/ } keys %$backup;
+
+	check_order($config, $backup, @{ (backups($config->{directory}, $backup->{folder}))[0] });
+	rebuild_backup($config->{directory}, $backup->{folder}, $backup->{name},
+		{ %values, recorded => JSON::PP::true, map { $_ => JSON::PP::true } qw(pipe elsewhere) });
+	return;
+}
+
+# Makes the records of all backups again that are only in the store.  Nothing in the directory
+# is changed.  Returns whether all records could be used.
+sub rebuild
+{
+	my ($config, $claim) = @_;
+	my (@rebuilt, @unused, $failed, %servers);
+
+	foreach my $backup (sort { $a->{folder} cmp $b->{folder} || ($a->{number} // 0) <=> ($b->{number} // 0) } only_stored($config))
+	{
+		my $shown = title($backup);
+
+		if ($backup->{complete} && eval { rebuild_record($config, $backup); 1 })
+		{
+			inform("rebuilt the record of backup $shown") if $config->{verbose};
+			push @rebuilt, $backup;
+			next;
+		}
+		die $@ if interrupted();
+		push @unused, "$backup->{folder}/$backup->{name}";
+		if (!$backup->{complete} && !defined $backup->{problem})
+		{
+			report('warning', "backup $shown in the store is incomplete\n"
+				  . "detail: The store contains no record of this backup, so no run removes the backup, unless a run on another host is making it.\n"
+				  . "hint: If no run is making this backup, remove the backup's files from the store.\n");
+			next;
+		}
+		report('error', "could not rebuild the record of backup $shown: " . ($backup->{problem} // $@));
+		$failed = 1;
+	}
+	$servers{ join "\n", @$_{qw(system_identifier address)} } = $_ foreach @rebuilt;
+	my ($server) = values %servers;
+	note_server($config->{directory}, $config->{name}, $server) if keys %servers == 1 && !defined $claim->{system_identifier};
+	note_link($config, @unused);
+	inform('rebuilt ' . counted(scalar @rebuilt, 'record') . " in directory \"$config->{directory}\"");
+	return !$failed;
+}
+
+1;
