@@ -161,6 +161,7 @@ foreach my $try (
 		[ 'a major', { major => '15; x' }, 'its value of "major" is not valid' ],
 		[ 'globals', { globals => '/etc/passwd' }, 'its value of "globals" is not valid' ],
 		[ 'a snapshot', { cluster_snapshot => { a => [] } }, 'its value of "cluster_snapshot" is not valid' ],
+		[ 'a mark', { removed => 'x' }, 'its value of "removed" is not valid' ],
 		[ 'a server', { system_identifier => "1\n" }, 'its server is not valid' ],
 		[ 'no server', { address => undef }, 'its server is not valid' ])
 	{
@@ -364,6 +365,53 @@ foreach my $try (
 	is((run_backup($now + 5 * DAY, $file))[0], 0, 'the next run: exit code');
 	is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 3, 5 ] ], 'the next run: the store');
 	is_deeply($names->(), [ map { "shop/$_" } @names[ 3, 5 ] ], 'the next run: the index');
+}
+
+# ---- a removal that breaks off: what is left of the backup is not used as a backup
+
+foreach my $what ('list', 'index')
+{
+	my ($file, $dir, $store) = reset_ok($what, 1);
+	my $text = slurp_file($file);
+	write_text($file, $text =~ s/^remove = .*/remove = sh -c 'rm $store\/%d\/%t\/toc.dat; exit 1'/mr);
+	chmod 0600, $file;
+	is((run_backup($now + 2 * DAY, $file))[0], 3, "half removed, $what: exit code");
+	ok(!-e "$store/shop/$names[0]/toc.dat" && -e "$store/shop/$names[0]/backup.json", "half removed, $what: files");
+
+	# the host is lost, too
+	system_or_bail('rm', '-rf', $dir);
+	mkdir $dir, 0700 or die "could not make \"$dir\": $!";
+	is(statuses($file), "0 $names[1] not verified $names[2] not verified", "half removed, $what: --list");
+	failed_ok("half removed, $what: --verify", 2, qr/error: could not find backup "shop\/$names[0]" in directory/, '--verify', "shop/$names[0]", $file);
+	my ($rc, undef, $err) = run_backup($now + 2 * DAY, '--rebuild', $file);
+	is("$rc$err", "0pg_pardump_backup: rebuilt 2 records in directory \"$dir\"\n", "half removed, $what: --rebuild");
+	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 1, 2 ] ], "half removed, $what: what is rebuilt");
+	write_text($file, $text);
+	chmod 0600, $file;
+	is((run_backup($now + 3 * DAY, $file))[0], 0, "half removed, $what: the next run");
+	# the index does not name it any more
+	is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ $what eq 'list' ? () : $names[0], @names[ 2, 3 ] ], "half removed, $what: the next run removes the rest");
+}
+
+# ---- a store that removes old backups itself
+
+foreach my $what ('list', 'index')
+{
+	my ($file, $dir, $store) = reset_ok($what, 1);
+	my $record = slurp_file("$store/shop/$names[0]/backup.json");
+	my $text = slurp_file($file);
+	write_text($file, $text =~ s/^remove = .*/remove = none/mr);
+	chmod 0600, $file;
+	my ($rc, undef, $err) = run_backup($now + 2 * DAY, $file);
+	is("$rc$err", '0', "remove = none, $what: a run");
+	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 1, 2 ] ], "remove = none, $what: the directory");
+	is(slurp_file("$store/shop/$names[0]/backup.json"), $record, "remove = none, $what: the record in the store");
+	ok(-e "$store/shop/$names[0]/toc.dat", "remove = none, $what: the files in the store");
+	is_deeply(decode_json(slurp_file("$store/=index/index/index.json"))->{backups}, [ map { "shop/$_" } @names[ 1, 2 ] ], "remove = none, $what: the index") if $what eq 'index';
+	($rc, undef, $err) = run_backup($now + 3 * DAY, $file);
+	is("$rc$err", '0', "remove = none, $what: the next run");
+	write_text($file, $text);
+	chmod 0600, $file;
 }
 
 # ---- interrupted while a command is running

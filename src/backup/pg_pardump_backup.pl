@@ -156,7 +156,7 @@ sub remove_any
 			  . "hint: Keep \"remove\" in the configuration as long as there are such backups.\n"
 			  if !$config->{remove};
 			note_removal($config, $backup);
-			run_command($config, 'remove', $backup);
+			run_command($config, 'remove', $backup) if @{ $config->{remove} };
 		});
 		1;
 	};

@@ -61,7 +61,7 @@ sub described
 # All backups of the directory and of the store, complete or not, in the order of their
 # runs; the paths of directories that look like a backup and are not; and why the store
 # could not be read, if so.  A backup with a "problem" is in the store, but its record
-# cannot be used.
+# cannot be used.  Backups that a run has begun to remove from the store are not among them.
 #
 # "keeps" contains the conditions under which a run removes a backup: "newer" more
 # backups of the database, and the time "until".  "keeps" is undefined if no run removes
@@ -90,7 +90,7 @@ sub catalog
 		push @found, map { described($_, complete => 0) } unfinished($config->{directory}, $folder);
 	}
 	my $failure;
-	if ($config->{store} && !eval { push @found, map { described($_, $_->{complete} ? (verified => verification($_)) : ()) } only_stored($config); 1 })
+	if ($config->{store} && !eval { push @found, map { described($_, $_->{complete} ? (verified => verification($_)) : ()) } grep { !$_->{removed} } only_stored($config); 1 })
 	{
 		$failure = $@;
 		die $failure if interrupted();

@@ -153,10 +153,12 @@ sub list_command
 	return $words;
 }
 
-# Without these placeholders, a command would also remove other backups.
+# Without these placeholders, a command would also remove other backups.  "none" is an empty
+# command: the store removes old backups itself.
 sub remove_command
 {
 	my ($value) = @_;
+	return [] if $value eq 'none';
 	my $words = command($value);
 	die "must contain %D, or %d and %t; otherwise it would also remove other backups\n"
 	  if !names_backup(join ' ', @$words);
@@ -298,7 +300,9 @@ sub conflicts
 	  if $config->{list} && defined $config->{fetch} && defined $config->{pipe} && !$is_elsewhere;
 	foreach my $key ($is_elsewhere ? grep { defined $config->{$_} } qw(remove fetch) : ())
 	{
-		my %has = placeholders_of(join ' ', ref $config->{$key} ? @{ $config->{$key} } : $config->{$key});
+		my $text = ref $config->{$key} ? join(' ', @{ $config->{$key} }) : $config->{$key};
+		my %has = placeholders_of($text);
+		next if $text eq '';
 		push @wrong, [ $key, 'must contain %d and %t, as pipe does' ] if !$has{d} || !$has{t};
 		push @wrong, [ $key, 'must not contain %D, because pipe does not' ] if $key eq 'fetch' && $has{D} && $has{d} && $has{t};
 	}

@@ -248,9 +248,10 @@ sub check_record
 	die "its value of \"run\" is not valid\n" if !is_time_name($run);
 	die "its value of \"globals\" is not valid\n" if defined $record->{globals} && $globals !~ /^globals(?:_later)?\.sql\z/;
 	die "its value of \"cluster_snapshot\" is not valid\n" if !is_snapshot($record->{cluster_snapshot});
+	die "its value of \"removed\" is not valid\n" if defined $record->{removed} && (ref $record->{removed} || $record->{removed} ne '1');
 	die "its server is not valid\n" if !is_server($record);
 	return { map { defined $record->{$_} ? ($_ => $record->{$_}) : () }
-		  qw(number run started finished verified major globals cluster_snapshot system_identifier address) };
+		  qw(number run started finished verified major globals cluster_snapshot system_identifier address removed) };
 }
 
 # Dies if the directory belongs to another server than the record.
@@ -273,8 +274,8 @@ sub lacks_record
 	return $config->{list} && !(grep { /^\Q$RECORD\E(?:\.[\w.-]+)?\z/ } list_folder($config, name_of($backup)));
 }
 
-# A backup of the store, with the values of its record: "complete", incomplete, or with the
-# "problem" of its record.
+# A backup of the store, with the values of its record: "complete", incomplete, "removed" if
+# a run has begun to remove it, or with the "problem" of its record.
 sub read_stored
 {
 	my ($config, $name) = @_;
@@ -298,7 +299,7 @@ sub read_stored
 	}
 	die $error if interrupted();
 	return { %backup, problem => $error } if !$record;
-	return { %backup, %$record, complete => %$record ? 1 : 0 };
+	return { %backup, %$record, complete => %$record && !$record->{removed} ? 1 : 0 };
 }
 
 # The backups of the store that are not in the directory.  Dies if their names cannot be
@@ -313,6 +314,17 @@ sub only_stored
 # ---- writing
 
 sub encode { return JSON::PP->new->ascii->canonical->pretty->encode({ %{ $_[0] }, format => FORMAT }); }
+
+# Gives the record of a backup to "pipe".
+sub put_record
+{
+	my ($config, $backup, %more) = @_;
+	my %record = map { defined $backup->{$_} ? ($_ => $backup->{$_}) : () }
+	  qw(number run started finished verified major globals cluster_snapshot system_identifier address folder);
+
+	pipe_file($config, $backup, $RECORD, encode({ %record, %more, configuration => $config->{name}, time => $backup->{name} }));
+	return;
+}
 
 sub put_index
 {
@@ -338,23 +350,24 @@ sub change_index
 sub write_record
 {
 	my ($config, $backup) = @_;
-	my %record = map { defined $backup->{$_} ? ($_ => $backup->{$_}) : () }
-	  qw(number run started finished verified major globals cluster_snapshot system_identifier address folder);
 
 	# before it is there, so that a removal knows it
 	$backup->{recorded} = JSON::PP::true;
 	write_info($backup);
-	pipe_file($config, $backup, $RECORD, encode({ %record, configuration => $config->{name}, time => $backup->{name} }));
+	put_record($config, $backup);
 	change_index($config, sub { $_[0]{ name_of($backup) } = 1 }) if $config->{store};
 	return;
 }
 
-# Notes in the store that the files of a backup are going to be removed.
+# Notes in the store that the files of a backup are going to be removed.  The command of
+# "remove" may remove some of them and fail; its record may then still be there, and must not
+# be that of a complete backup.
 sub note_removal
 {
 	my ($config, $backup) = @_;
 	return if !$config->{elsewhere} || !$backup->{recorded};
 
+	put_record($config, $backup, removed => 1) if @{ $config->{remove} };
 	change_index($config, sub { delete $_[0]{ name_of($backup) } }) if $config->{store};
 	return;
 }

@@ -35,14 +35,15 @@ sub check_order
 	return;
 }
 
-# Makes the record of a backup again that is only in the store.
+# Makes the record of a backup again that is only in the store.  The next run removes the
+# rest of a backup that a run has begun to remove.
 sub rebuild_record
 {
 	my ($config, $backup) = @_;
-	my %values = map { $_ => $backup->{$_} } grep { !/^(?:name|folder|store_only|complete)\z/ } keys %$backup;
+	my %values = map { $_ => $backup->{$_} } grep { !/^(?:name|folder|store_only|complete|removed)\z/ } keys %$backup;
 
-	check_order($config, $backup, @{ (backups($config->{directory}, $backup->{folder}))[0] });
-	rebuild_backup($config->{directory}, $backup->{folder}, $backup->{name},
+	check_order($config, $backup, @{ (backups($config->{directory}, $backup->{folder}))[0] }) if !$backup->{removed};
+	rebuild_backup($config->{directory}, $backup->{folder}, $backup->{name} . ($backup->{removed} ? '.partial' : ''),
 		{ %values, recorded => JSON::PP::true, map { $_ => JSON::PP::true } qw(pipe elsewhere) });
 	return;
 }
@@ -58,15 +59,15 @@ sub rebuild
 	{
 		my $shown = title($backup);
 
-		if ($backup->{complete} && eval { rebuild_record($config, $backup); 1 })
+		if (($backup->{complete} || $backup->{removed}) && eval { rebuild_record($config, $backup); 1 })
 		{
-			inform("rebuilt the record of backup $shown") if $config->{verbose};
-			push @rebuilt, $backup;
+			inform($backup->{removed} ? "the next run removes the rest of backup $shown" : "rebuilt the record of backup $shown") if $config->{verbose};
+			push @rebuilt, $backup if !$backup->{removed};
 			next;
 		}
 		die $@ if interrupted();
 		push @unused, "$backup->{folder}/$backup->{name}";
-		if (!$backup->{complete} && !defined $backup->{problem})
+		if (!$backup->{complete} && !$backup->{removed} && !defined $backup->{problem})
 		{
 			report('warning', "backup $shown in the store is incomplete\n"
 				  . "detail: The store contains no record of this backup, so no run removes the backup, unless a run on another host is making it.\n"

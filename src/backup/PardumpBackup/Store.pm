@@ -371,15 +371,16 @@ sub finish_backup
 	return;
 }
 
-# Makes the directory of a complete backup again from values of its record in the store.  An
-# existing directory is not changed.  Until the new one is complete, its name is not that of
-# an unfinished backup: a run would remove the backup from the store.
+# Makes the directory of a backup again from values of its record in the store; its name ends
+# in ".partial" if the backup is to be removed.  An existing directory is not changed.  Until
+# the new one is complete, its name is not that of an unfinished backup: a run would remove
+# the backup from the store.
 sub rebuild_backup
 {
 	my ($directory, $folder, $name, $values) = @_;
 	my ($dir, $temporary) = ("$directory/$folder", "$directory/$folder/.rebuild");
 
-	foreach my $path (map { "$dir/$name$_" } '', '.partial')
+	foreach my $path (map { "$dir/" . $name =~ s/\.partial\z//r . $_ } '', '.partial')
 	{
 		die "\"$path\" already exists\n" if lstat $path;
 	}
