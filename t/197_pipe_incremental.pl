@@ -287,6 +287,23 @@ sub of_previous
 	ok(!-e $all[3], 'all databases, no map: nothing is written');
 }
 
+# ---- the same place for both archives
+
+{
+	my $dir = new_path('same');
+	system_or_bail('cp', '-a', $tue, $dir);
+	my $contents = sub { return { map { $_ => slurp_file($_) } glob "$dir/*" } };
+	my $before = $contents->();
+	foreach my $try ([ pipe => $dir, $dir ], [ 'pipe-copy' => new_dir(), $dir, copy => "cp OLD/%o $dir/%f" ])
+	{
+		my ($option, $new, $old, %params) = @$try;
+		($rc, undef, $err) = run_program('pg_pardump', @db, @Pardump::Incremental::chunks, pipe_options($new, $old, %params));
+		is($rc, 1, "the same place for --$option: exit code");
+		like($err, qr/\Apg_pardump: error: the command of --$option would replace files of the previous archive\npg_pardump: detail: .*"\Q$dir\E\/%f"\.\npg_pardump: hint: Use a new destination for each dump\.\n\z/, "the same place for --$option: message");
+		is_deeply($contents->(), $before, "the same place for --$option: nothing is written");
+	}
+}
+
 # ---- refused options
 my ($pipe, $read, $copy) = ('--pipe=cat >%f', '--incremental-pipe=cat %f', '--pipe-copy=cp %o %f');
 foreach my $try (
@@ -300,6 +317,7 @@ foreach my $try (
 	[ [ '--incremental-copy-method=pipe-copy', '--incremental=x', '-f', new_path('refused') ], qr/invalid value "pipe-copy" for option --incremental-copy-method\n/ ],
 	(map { [ [ "--incremental-pipe=$_", $copy, $pipe ], qr/invalid value "\Q$_\E" for option --incremental-pipe\n.*hint: The command must contain %f, / ] } 'cat', 'cat %f %o', 'cat %d/%f'),
 	(map { [ [ "--pipe-copy=$_", $read, $pipe ], qr/invalid value "\Q$_\E" for option --pipe-copy\n.*hint: The command must contain %o and %f, / ] } 'cp %f', 'cp %o', 'cp %%o %f', 'cp %o %f %d', ''),
+	[ [ '--all-databases', '--incremental-pipe=cat /a/%d/%f', '--pipe-copy=cp /a/%d/%o /b/%d/%f', '--pipe=cat >/a/%d/%f' ], qr/the command of --pipe would replace files of the previous archive\n/ ],
 	[ [ '--all-databases', '--pipe=cat >%d/%f', '--incremental-pipe=cat %f', '--pipe-copy=cp %d/%o %d/%f' ], qr/invalid value "cat %f" for option --incremental-pipe\n.*hint: With --all-databases, / ],
 	[ [ '--all-databases', '--pipe=cat >%d/%f', '--incremental-pipe=cat %d/%f', '--pipe-copy=cp %o %f' ], qr/invalid value "cp %o %f" for option --pipe-copy\n.*hint: With --all-databases, the command must contain %d, %o and %f, / ])
 {

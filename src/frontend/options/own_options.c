@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "options/own_options.h"
+#include "options/pipe_places.h"
 #include "process/task_command.h"
 
 static const OptionRow own_options[] = {
@@ -437,6 +438,7 @@ own_options_check(const Options *options, const OptionTable *table)
 	option_value_check_pipe("--incremental-pipe", options->incremental_pipe,
 							options->all_databases);
 	option_value_check_pipe_copy(options->pipe_copy, options->all_databases);
+	pipe_places_check(options);
 	if (options->slot)
 		option_value_check_slot(options->slot);
 	if (options->subscription_conninfo)
