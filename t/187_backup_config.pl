@@ -91,6 +91,11 @@ my @wrong = (
 	[ 'fetch = cat /x/%d/%f', qr/fetch must contain %D, or %d and %t; otherwise it would return files of other backups/ ],
 	[ 'fetch = cat /x/%d/%t/%f | gpg -d', qr/fetch is a pipeline in sh/ ],
 	[ 'fetch = cat /x/%d/%t/%f%x', qr/fetch contains unknown placeholder %x/ ],
+	[ 'copy = cp /x/%d/%p/%o /x/%d/%t', qr/copy must contain %f/ ],
+	[ 'copy = cp /x/%d/%p/%f /x/%d/%t/%f', qr/copy must contain %o, the name of the file in the previous backup/ ],
+	[ 'copy = cp /x/%d/%o /x/%d/%t/%f', qr/copy must contain %p or %P, which stand for the previous backup/ ],
+	[ 'copy = cp /x/%d/%p/%o /x/%d/%f', qr/copy must contain %D, or %d and %t; otherwise a backup would overwrite another/ ],
+	[ 'pipe = cat >%D/%p/%f', qr/pipe contains unknown placeholder %p/ ],
 	[ 'list = ls /x', qr/list must contain %d, the folder to list/ ],
 	[ 'list = ls /x/%%d', qr/list must contain %d, the folder to list/ ],
 	[ 'list = ls /x/%d/%t', qr/list contains unknown placeholder %t/ ],
@@ -104,7 +109,7 @@ my @wrong = (
 	[ q{pipe = sh -c 'sh -c "gpg -e | cat >%D/%f"'}, qr/pipe is a pipeline in sh/ ],
 	[ 'options = -n "a', qr/options contains an unterminated quote/ ],
 	map({ [ "options = -n a $_", qr/options must not contain \Q$_\E, which pg_pardump_backup sets itself/ ] }
-		qw(-Ofx -vj8 -xOd -Og -cVv -fx --file=x --fil=x -d --pipe=cat --pip=cat --verify=x --target=x --no-sync --jobs=2 -Z1 --incremental=x --host=x --cluster-snapshot --shared-snapshot=x)));
+		qw(-Ofx -vj8 -xOd -Og -cVv -fx --file=x --fil=x -d --pipe=cat --pip=cat --pipe-copy=x --incremental-pipe=x --incremental-p=x --verify=x --target=x --no-sync --jobs=2 -Z1 --incremental=x --host=x --cluster-snapshot --shared-snapshot=x)));
 foreach my $try (@wrong)
 {
 	my ($line, $message) = @$try;
@@ -121,19 +126,23 @@ foreach my $try (@wrong)
 # ---- what single lines cannot know
 
 foreach my $try (
-	[ [ 'incremental = yes', 'pipe = cat >%D/%f' ], qr/:4: incremental cannot be used with pipe, because it reuses files/ ],
+	[ [ 'incremental = yes', 'pipe = cat >%D/%f' ], qr/:4: incremental with pipe requires fetch and copy, the command that copies files of the previous backup/ ],
 	[ [ 'pipe = cat >%D/%f || sed "s|a|b|" \|', 'database = a', 'exclude_database = b' ], qr/:6: exclude_database cannot/ ],
-	[ [ 'pipe = bash -o pipefail -c "cat | cat >%D/%f"', 'incremental = yes' ], qr/:5: incremental cannot/ ],
-	[ [ 'pipe = set -o pipefail; cat | cat >%D/%f', 'incremental = yes' ], qr/:5: incremental cannot/ ],
-	[ [ 'pipe = cat >%D/$(hostname | cut -d. -f1).%f', 'incremental = yes' ], qr/:5: incremental cannot/ ],
-	[ [ 'pipe = case %f in *.zst|*.lz4) cat;; *) gzip;; esac >%D/%f', 'incremental = yes' ], qr/:5: incremental cannot/ ],
-	[ [ 'pipe = case %f in (*.zst|*.lz4) cat;; a|b) sed s/a/b/;; *) gzip;; esac >%D/%f', 'incremental = yes' ], qr/:5: incremental cannot/ ],
-	[ [ q{pipe = sh -c 'grep -e "a|b" >%D/%f' sh "x | y"}, 'incremental = yes' ], qr/:5: incremental cannot/ ],
-	[ [ 'options = --create --clean', 'incremental = yes', 'pipe = cat >%D/%f' ], qr/:5: incremental cannot/ ],
+	[ [ 'pipe = bash -o pipefail -c "cat | cat >%D/%f"', 'incremental = yes' ], qr/:5: incremental with pipe requires fetch and copy/ ],
+	[ [ 'pipe = set -o pipefail; cat | cat >%D/%f', 'incremental = yes' ], qr/:5: incremental with pipe requires fetch and copy/ ],
+	[ [ 'pipe = cat >%D/$(hostname | cut -d. -f1).%f', 'incremental = yes' ], qr/:5: incremental with pipe requires fetch and copy/ ],
+	[ [ 'pipe = case %f in *.zst|*.lz4) cat;; *) gzip;; esac >%D/%f', 'incremental = yes' ], qr/:5: incremental with pipe requires fetch and copy/ ],
+	[ [ 'pipe = case %f in (*.zst|*.lz4) cat;; a|b) sed s/a/b/;; *) gzip;; esac >%D/%f', 'incremental = yes' ], qr/:5: incremental with pipe requires fetch and copy/ ],
+	[ [ q{pipe = sh -c 'grep -e "a|b" >%D/%f' sh "x | y"}, 'incremental = yes' ], qr/:5: incremental with pipe requires fetch and copy/ ],
+	[ [ 'options = --create --clean', 'incremental = yes', 'pipe = cat >%D/%f' ], qr/:5: incremental with pipe requires fetch and copy/ ],
 	[ [ 'database = a', 'exclude_database = b' ], qr/:5: exclude_database cannot be used with database/ ],
 	[ [ 'pipe = cat >/x/%d/%t/%f', 'remove = rm -r %D' ], qr/:5: remove must contain %d and %t, as pipe does/ ],
 	[ ['verify_command = true'], qr/:4: verify_command requires pipe/ ],
 	[ ['fetch = cat /x/%d/%t/%f'], qr/:4: fetch requires pipe/ ],
+	[ [ 'incremental = yes', 'pipe = cat >%D/%f', 'fetch = cat %D/%f' ], qr/:4: incremental with pipe requires fetch and copy/ ],
+	[ ['copy = cp %P/%o %D/%f'], qr/:4: copy requires pipe/ ],
+	[ [ 'pipe = cat >/x/%d/%t/%f', 'remove = rm -r /x/%d/%t', 'copy = cp %P/%o /x/%d/%t/%f' ], qr/:6: copy must contain %p, and not %P, because pipe does not contain %D/ ],
+	[ [ 'pipe = cat >/x/%d/%t/%f', 'remove = rm -r /x/%d/%t', 'copy = cp /x/%p/%o %D/%f' ], qr/:6: copy must contain %d and %t, as pipe does/ ],
 	[ [ 'pipe = cat >%D/%f', 'list = ls /x/%d' ], qr/:5: list requires fetch/ ],
 	[ [ 'pipe = cat >%D/%f', 'fetch = cat %D/%f', 'list = ls /x/%d' ], qr/:6: list cannot be used if pipe contains %D, because all backups are in the directory/ ],
 	[ [ 'pipe = cat >/x/%d/%t/%f', 'remove = rm -r /x/%d/%t', 'fetch = cat %D/%f' ], qr/:6: fetch must contain %d and %t, as pipe does/ ],

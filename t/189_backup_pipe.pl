@@ -13,7 +13,7 @@ use Pardump::Command qw(text_file);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Manifest qw(read_manifest);
 use Pardump::Nights qw(backup_config run_backup start_backup end_backup complete_backups
-  partial_backups time_name);
+  partial_backups programs_without_retries time_name);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -281,6 +281,64 @@ ok(has_extension($node), 'the extension is there');
 	like($err, qr/warning: .*\Q$old->{Path}\E/, 'a damaged one before: a warning');
 	@dumps = map { "$dir/shop/$_/dump" } complete_backups($dir, 'shop');
 	is((run_program('pg_pardump', "--verify=$dumps[-1]"))[0], 0, 'a damaged one before: the new one is sound');
+}
+
+# ---- the same with commands: files of the previous backup are copied in the store
+
+sub reused { return grep { $_->{Reused} } @{ read_manifest($_[0])->{Files} }; }
+
+my @chunks = ('incremental = yes', 'compress = none', 'options = --chunk-size=192kB', 'database = shop');
+{
+	my $store = new_dir('store');
+	my $archive = sub { return "$store/shop/" . time_name($now + $_[0] * DAY) };
+	my ($file, $dir) = backup_config($node, @chunks, 'keep_last = 2', 'bindir = ' . programs_without_retries(),
+		"pipe = mkdir -p $store/%d/%t && cat >$store/%d/%t/%f", "fetch = cat $store/%d/%t/%f", "copy = cp $store/%d/%p/%o $store/%d/%t/%f",
+		"list = ls $store/%d", "remove = rm -rf $store/%d/%t");
+	foreach my $night (0 .. 3)
+	{
+		sql($node, 'shop', "INSERT INTO nights VALUES ($night)");
+		my ($rc, $out, $err) = run_backup($now + $night * DAY, $file);
+		is("$rc$out$err", '0', "incremental with commands, night $night: the backup") or diag($err);
+		my @reused = reused($archive->($night));
+		cmp_ok(scalar(@reused), $night == 0 ? '==' : '>', 0, "incremental with commands, night $night: files that are reused");
+		is_deeply([ grep { $_->{Reused} ne 'pipe-copy' } @reused ], [], "incremental with commands, night $night: a command copied them");
+	}
+	is((run_backup($now + 4 * DAY, '--check', $file))[0], 0, 'incremental with commands: --check');
+	my ($rc, $out, $err) = run_backup($now + 4 * DAY, '--verify', $file);
+	is($rc . $out =~ s/^\[.*\n//mgr . $err, "0verified 2 backups: 2 archives\n", 'incremental with commands: --verify');
+	make_database($node, 'copied');
+	is((run_backup($now, '--restore', 'latest', '--to=copied', $file))[0], 0, 'incremental with commands: --restore');
+	same_data_ok(fingerprint($node, 'shop'), fingerprint($node, 'copied'), 'incremental with commands');
+
+	# a file that cannot be copied, and a previous archive that is gone
+	my ($lost) = map { $_->{Path} } reused($archive->(3));
+	unlink $archive->(3) . "/$lost" or die "could not remove \"$lost\": $!";
+	foreach my $try ([ 4, qr/could not copy file "\Q$lost\E" of the previous archive/ ], [ 5, qr/could not read the previous archive/ ])
+	{
+		my ($night, $reason) = @$try;
+		system_or_bail('rm', '-rf', $archive->(4)) if $night == 5;
+		($rc, undef, $err) = run_backup($now + $night * DAY, $file);
+		is($rc, 0, "a previous backup that is damaged, night $night: exit code");
+		like($err, qr/$reason.*warning: could not back up database "shop": pg_pardump failed with exit code 1\n.*detail: Another attempt, which dumps all rows, will be made after the other databases\.\n\z/s,
+			"a previous backup that is damaged, night $night: message");
+		my ($new) = grep { $_ ge time_name($now + $night * DAY) } complete_backups($dir, 'shop');
+		is(scalar(reused("$store/shop/$new")), 0, "a previous backup that is damaged, night $night: all rows are dumped");
+		is((run_backup($now + $night * DAY, '--verify', 'latest', $file))[0], 0, "a previous backup that is damaged, night $night: the new one");
+	}
+	($rc, undef, $err) = run_backup($now + 6 * DAY, $file);
+	is("$rc$err", '0', 'after a full backup: the backup');
+	cmp_ok(scalar(reused($archive->(6))), '>', 0, 'after a full backup: files that are reused');
+}
+{
+	my ($file, $dir) = backup_config($node, @chunks, 'keep_last = 1', 'pipe = gzip >%D/%f.gz', 'fetch = gzip -dc %D/%f.gz', 'copy = ln %P/%o.gz %D/%f.gz');
+	foreach my $night (0, 1)
+	{
+		my ($rc, $out, $err) = run_backup($now + $night * DAY, $file);
+		is("$rc$out$err", '0', "incremental in the directory, night $night: the backup") or diag($err);
+	}
+	my (undef, $manifest) = run_program('gzip', '-dc', glob "$dir/shop/*/dump/pg_pardump_manifest.json.gz");
+	like($manifest, qr/"Reused": "pipe-copy"/, 'incremental in the directory: files that are reused');
+	is((run_backup($now + 2 * DAY, '--verify', $file))[0], 0, 'incremental in the directory: --verify');
 }
 
 $node->stop;

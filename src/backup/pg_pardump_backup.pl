@@ -238,10 +238,18 @@ sub warn_of_strange
 	return;
 }
 
-# Returns the backup.  Dies if it fails, and leaves nothing of it.
+# The backup whose files an incremental dump reuses; nothing if there is none.
+sub previous_of
+{
+	my ($good, $server) = @_;
+	return (grep { !$_->{pipe} == !defined $config->{pipe} && belongs_to($_, $server) } @$good)[0];
+}
+
+# Returns the backup.  Dies if it fails, and leaves nothing of it.  The second attempt does not
+# depend on the commands that return and copy files of the previous backup.
 sub back_up_database
 {
-	my ($database, $server, $run, $globals) = @_;
+	my ($database, $server, $run, $globals, $is_second) = @_;
 	my $folder = folder_of($database);
 	my ($good, $strange) = backups($config->{directory}, $folder);
 
@@ -255,7 +263,7 @@ sub back_up_database
 
 	my $backup = begin_backup($config->{directory}, $folder, $server, $run, \@stored,
 		pipe => defined $config->{pipe}, elsewhere => defined $config->{pipe} && $config->{remove});
-	my ($previous) = grep { !$_->{pipe} && belongs_to($_, $server) } @$good;
+	my $previous = defined $config->{pipe} && $is_second ? undef : previous_of($good, $server);
 	return $backup if eval {
 		$backup->{major} = $server->{major} if defined $config->{pipe};
 		fill_backup($backup, $database, $previous, $globals);
@@ -342,20 +350,21 @@ sub other_server
 sub try_databases
 {
 	my ($databases, $next, $server, $run, $globals, $made) = @_;
+	my $dumps_all = $config->{incremental} && defined $config->{pipe};
 	my @failed;
 
 	foreach my $database (@$databases)
 	{
 		my $folder = folder_of($database);
 
-		$made->{$folder} = eval { back_up_database($database, $server, $run, $globals) };
+		$made->{$folder} = eval { back_up_database($database, $server, $run, $globals, !defined $next) };
 		my $shown = printable($database);
 		my $error = "could not back up database \"$shown\": $@";
 		release_database($snapshot, $database) if $snapshot && ($made->{$folder} || !defined $next);
 		next if $made->{$folder};
 		push @failed, $database;
 		if (interrupted() || !defined $next) { complain($error); }
-		else { report('warning', with_detail($error, "Another attempt will be made $next.")); }
+		else { report('warning', with_detail($error, $dumps_all ? "Another attempt, which dumps all rows, will be made $next." : "Another attempt will be made $next.")); }
 		last if interrupted();
 	}
 	return @failed;
@@ -639,7 +648,7 @@ sub check
 	{
 		my $folder = folder_of($database);
 		my ($good) = backups($config->{directory}, $folder);
-		my ($previous) = grep { !$_->{pipe} && $server && belongs_to($_, $server) } @$good;
+		my $previous = $server ? previous_of($good, $server) : undef;
 
 		# pg_pardump does not name it
 		inform('checking database ' . quoted($database));

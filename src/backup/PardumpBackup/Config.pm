@@ -18,6 +18,7 @@ my %KEYS = (
 	bindir => \&path,
 	cluster_snapshot => sub { one_of($_[0], qw(yes no)) eq 'yes' },
 	compress => \&text,
+	copy => \&copy_command,
 	database => \&text,
 	directory => \&path,
 	drill_directory => \&path,
@@ -51,8 +52,8 @@ my %DEFAULTS = (drill_directory => '/var/tmp', drill_time_limit => '12h', global
 # Options that "options" must not contain, because this program sets them, or because
 # pg_pardump would write no archive, or write it to another place.  They can be
 # shortened, but not to another option.
-my @OWN = qw(file format jobs compress version check compare-with dry-run incremental
-  all-databases cluster-snapshot shared-snapshot manifest-fingerprints metrics no-sync pipe report report-history verify tasks task run-tasks plan target create-slot
+my @OWN = qw(file format jobs compress version check compare-with dry-run incremental incremental-pipe
+  all-databases cluster-snapshot shared-snapshot manifest-fingerprints metrics no-sync pipe pipe-copy report report-history verify tasks task run-tasks plan target create-slot
   clean-output dbname host port username no-password password help);
 my %NOT_SHORTENED = map { $_ => 1 } qw(clean create);
 
@@ -177,8 +178,8 @@ sub names_backup
 # A command that a shell runs for a file of a backup.
 sub file_command
 {
-	my ($value, $reason) = @_;
-	placeholders($value, 'fdtD');
+	my ($value, $reason, $more) = @_;
+	placeholders($value, 'fdtD' . ($more // ''));
 	my %has = placeholders_of($value);
 	die "must contain %f, the name of the file\n" if !$has{f};
 	die $reason if !names_backup($value);
@@ -200,6 +201,18 @@ sub fetch_command
 {
 	my ($value) = @_;
 	return file_command($value, "must contain %D, or %d and %t; otherwise it would return files of other backups\n");
+}
+
+# A command that also contains the name of the file in the previous backup, and of that
+# backup.
+sub copy_command
+{
+	my ($value) = @_;
+	my $reason = "must contain %D, or %d and %t; otherwise a backup would overwrite another\n";
+	my %has = placeholders_of(file_command($value, $reason, 'opP'));
+	die "must contain %o, the name of the file in the previous backup\n" if !$has{o};
+	die "must contain %p or %P, which stand for the previous backup\n" if !$has{p} && !$has{P};
+	return $value;
 }
 
 # The commands that shells within a command are given as one word.
@@ -286,8 +299,9 @@ sub conflicts
 	my @wrong;
 
 	push @wrong, [ '', 'the required key "directory" is missing' ] if !defined $config->{directory};
-	push @wrong, [ 'incremental', 'cannot be used with pipe, because it reuses files of the previous backup' ]
-	  if $config->{incremental} && defined $config->{pipe};
+	push @wrong, [ 'incremental', 'with pipe requires fetch and copy, the command that copies files of the previous backup' ]
+	  if $config->{incremental} && defined $config->{pipe} && (!defined $config->{fetch} || !defined $config->{copy});
+	push @wrong, [ 'copy', 'requires pipe' ] if defined $config->{copy} && !defined $config->{pipe};
 	push @wrong, [ 'exclude_database', 'cannot be used with database' ]
 	  if $config->{exclude_database} && $config->{database};
 	push @wrong, [ 'verify_command', 'requires pipe' ]
@@ -298,13 +312,14 @@ sub conflicts
 	push @wrong, [ 'list', 'requires fetch' ] if $config->{list} && !defined $config->{fetch};
 	push @wrong, [ 'list', 'cannot be used if pipe contains %D, because all backups are in the directory' ]
 	  if $config->{list} && defined $config->{fetch} && defined $config->{pipe} && !$is_elsewhere;
-	foreach my $key ($is_elsewhere ? grep { defined $config->{$_} } qw(remove fetch) : ())
+	foreach my $key ($is_elsewhere ? grep { defined $config->{$_} } qw(remove fetch copy) : ())
 	{
 		my $text = ref $config->{$key} ? join(' ', @{ $config->{$key} }) : $config->{$key};
 		my %has = placeholders_of($text);
 		next if $text eq '';
 		push @wrong, [ $key, 'must contain %d and %t, as pipe does' ] if !$has{d} || !$has{t};
-		push @wrong, [ $key, 'must not contain %D, because pipe does not' ] if $key eq 'fetch' && $has{D} && $has{d} && $has{t};
+		push @wrong, [ $key, 'must not contain %D, because pipe does not' ] if $key ne 'remove' && $has{D} && $has{d} && $has{t};
+		push @wrong, [ $key, 'must contain %p, and not %P, because pipe does not contain %D' ] if $key eq 'copy' && (!$has{p} || $has{P});
 	}
 	return @wrong;
 }

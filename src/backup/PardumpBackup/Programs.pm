@@ -1,5 +1,5 @@
 # The programs that pg_pardump_backup runs, without a shell.  Only the commands of
-# "pipe" and "fetch" are run by a shell, like those of pg_pardump's option.
+# "pipe", "fetch" and "copy" are run by a shell, like those of pg_pardump's options.
 
 package PardumpBackup::Programs;
 
@@ -464,12 +464,14 @@ sub shell_quoted
 	return $text =~ m{^[A-Za-z0-9_./=-]+\z} ? $text : q{'} . $text =~ s/'/'\\''/gr . q{'};
 }
 
-# The command of "pipe" or "fetch" in which only %f and %% are left, for pg_pardump and
-# pg_parrestore.
+# The command of "pipe", "fetch" or "copy" in which only %f, %o and %% are left, for
+# pg_pardump and pg_parrestore.  "copy" also needs the backup from which it copies.
 sub file_pattern
 {
-	my ($config, $key, $backup) = @_;
+	my ($config, $key, $backup, $previous) = @_;
 	my $values = values_of($backup);
+
+	@$values{qw(p P)} = ($previous->{name}, dump_of($previous)) if $previous;
 
 	delete $values->{'%'};
 	$_ = shell_quoted($_) =~ s/%/%%/gr foreach values %$values;
@@ -501,13 +503,23 @@ sub list_command
 	return [ map { fill_in($_, { d => $folder, '%' => '%' }) } @{ $config->{list} } ];
 }
 
+# Options for reusing files of the newest backup of the database, "previous".
+sub incremental_options
+{
+	my ($config, $backup, $previous) = @_;
+	return if !$config->{incremental};
+	return '--manifest-fingerprints' if !$previous;
+	return '--incremental=' . dump_of($previous) if !defined $config->{pipe};
+	return ('--incremental-pipe=' . file_pattern($config, 'fetch', $previous), '--pipe-copy=' . file_pattern($config, 'copy', $backup, $previous));
+}
+
 # Options of pg_pardump for a backup; "previous" is the newest backup of the database.
 sub dump_options
 {
 	my ($config, $backup, $previous) = @_;
 	return (
 		defined $config->{pipe} ? '--pipe=' . file_pattern($config, 'pipe', $backup) : '--file=' . dump_of($backup),
-		!$config->{incremental} ? () : $previous ? '--incremental=' . dump_of($previous) : '--manifest-fingerprints',
+		incremental_options($config, $backup, $previous),
 		defined $config->{compress} ? "--compress=$config->{compress}" : (),
 		"--lock-wait-timeout=$config->{table_lock_timeout}",
 		# these two are for the run that takes the snapshot of all databases
