@@ -149,6 +149,22 @@ sql($node, 'moments', q{CREATE TABLE moments AS SELECT timestamptz '2024-01-01 0
 	same_when_restored_ok($node, $dir, $original, 'into commands');
 }
 
+# ---- into commands, and a task is run twice: if the two attempts read different rows, it is
+# not known which of them are in the store
+
+foreach my $try ([ 'id % 2 = 0', 0, qr/\A\z/ ],
+	[ 'random() < 0.5', 1, qr/^pg_pardump: error: two attempts of a task stored different contents in file "\d+\.dat[^"]*"\npg_pardump: detail: .*\npg_pardump: hint: Run the dump again, with a new destination\.\n/m ])
+{
+	my ($where, $want, $message) = @$try;
+	my ($dir, $plan) = map { new_path($_) } qw(twice plan);
+	mkdir $dir or die "could not make \"$dir\": $!";
+	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $connstr, '--tasks=1', "--where=big:$where", '--no-chunks',
+		"--plan=$plan/plan.json", "--pipe=cat >$dir/%f", runner("one 0\none 0"));
+	is($rc, $want, "run twice, $where: exit code");
+	like($err, $message, "run twice, $where: message");
+	is(-e "$dir/toc.dat" ? 0 : 1, $want, "run twice, $where: the archive");
+}
+
 # ---- what cannot be
 
 # Without a directory.
