@@ -58,6 +58,16 @@ foreach my $try ([ 'shorter rows', 's/[a-f]//g' ], [ 'longer rows', 's/a/aaaaa/g
 	is(rows_of($db, 'big'), $n, "$what: no row is added");
 }
 
+# a journal of an older version: what was committed cannot be compared
+{
+	my $db = pipe_copy();
+	pipe_failed($db, 'no checksums', failing_command($stock, $big, "head -c 400000 $stock/$big; exit 3"), '--retries=0', '-j1', @pieces);
+	cmp_ok(rows_of($db, 'big'), '>', 0, 'no checksums: rows are committed');
+	sql($node, $db, 'ALTER TABLE pardump_restore.done DROP COLUMN crc');
+	like(piped_ok($db, 'no checksums, resumed', "cat $stock/%f", '--resume', '-j2', @pieces),
+		qr/^pg_parrestore: warning: the rows that commands return cannot be compared with those that were committed before\npg_parrestore: detail: /m, 'no checksums, resumed: a warning');
+}
+
 # all pieces of the right rows are committed, and further rows
 {
 	make_database($node, 'even', options => 'TEMPLATE template0');

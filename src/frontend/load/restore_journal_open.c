@@ -457,6 +457,11 @@ static const char resume_query[] =
 " attempt = attempt OPERATOR(pg_catalog.+) 1";
 
 /* A journal of an older version has no column "crc". */
+static const char crc_query[] =
+"SELECT a.attname FROM pg_catalog.pg_attribute a"
+" WHERE a.attrelid OPERATOR(pg_catalog.=) '" RESTORE_JOURNAL_SCHEMA ".done'::pg_catalog.regclass"
+" AND a.attname OPERATOR(pg_catalog.=) 'crc' AND NOT a.attisdropped";
+
 static const char lines_query[] =
 "SELECT d.name, d.errors, %s FROM " RESTORE_JOURNAL_SCHEMA ".done d"
 " ORDER BY d.name COLLATE pg_catalog.\"C\"";
@@ -672,6 +677,26 @@ restore_journal_read(RestoreJournal *journal, PGconn *conn)
 }
 
 /*
+ * Without CRCs, the pieces that an older version has committed cannot be
+ * compared with those that a command returns now.
+ */
+static void
+resume_crcs(RestoreJournal *journal, PGconn *conn)
+{
+	PGresult   *res;
+
+	if (!journal->has_crcs)
+		return;
+	res = target_query(conn, crc_query, 0, NULL);
+	journal->has_crcs = PQntuples(res) > 0;
+	PQclear(res);
+	if (journal->has_crcs)
+		return;
+	pg_log_warning("the rows that commands return cannot be compared with those that were committed before");
+	pg_log_warning_detail("An older version of pg_parrestore began this restore, and recorded no checksums of rows.");
+}
+
+/*
  * The attempt's number is raised in the same transaction that reads the
  * journal's head, with the row locked: from its COMMIT on no worker of the
  * earlier run can write a line.
@@ -693,6 +718,7 @@ resume(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *resto
 	journal->is_resumed = true;
 	journal->attempt = atoi(PQgetvalue(res, 0, 2)) + 1;
 	PQclear(res);
+	resume_crcs(journal, conn);
 	target_command(conn, resume_query);
 	target_command(conn, "COMMIT");
 	restore_journal_read(journal, conn);
