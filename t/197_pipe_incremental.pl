@@ -16,7 +16,7 @@ use Pardump::DamagedArchive qw(damaged flipped cut gone written other_manifest);
 use Pardump::Incremental qw(make_shop first_archive full_archive row_files how
   same_contents_ok verified_ok);
 use Pardump::Manifest qw($manifest_name read_manifest);
-use Pardump::Tasks qw(side_by_side);
+use Pardump::Tasks qw(runner side_by_side);
 use Pardump::WholeCluster qw(archive_of);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -244,6 +244,21 @@ is_deeply([ glob "$nothing/*" ], [], 'no archive: nothing is written');
 		pipe_options($dir, $tue));
 	is("$rc$err", '0', "$what: exit code");
 	how_ok($dir, $what, qr/^p+$/, @fingerprinted);
+	verified_ok($dir, $what);
+}
+
+# a worker that is killed leaves no process of its command behind
+{
+	my $what = 'a worker of a task that is killed';
+	my ($dir, $plan, $worker) = (new_dir(), map { new_path($_) } qw(plan worker));
+	my $dump = start_dump($node->connstr('shop'), with => [ 'sh', '-c', 'shift 3; exec pg_pardump "$@"', 'sh' ], '--chunk-size=192kB', '-Z0',
+		'--tasks=1', "--plan=$plan/plan.json", runner('one 0', 1),
+		pipe_options($dir, $tue, copy => "if [ ! -e $worker ]; then echo \$PPID >$worker; sleep 100197; fi; $default{copy}"));
+	wait_in_run($dump, 'a command copies', sub { -s $worker && (run_program('pgrep', '-fc', '^sleep 100197$'))[1] == 1 });
+	my ($pid) = slurp_file($worker) =~ /(\d+)/;
+	is(kill('KILL', $pid), 1, "$what: a worker");
+	is(end_dump($dump), 0, "$what: exit code");
+	is((run_program('pgrep', '-fc', '^sleep 100197$'))[1] + 0, 0, "$what: its command");
 	verified_ok($dir, $what);
 }
 

@@ -199,6 +199,12 @@ child_process_end_fed(void)
 		_exit(1);				/* a worker must not be replaced now */
 }
 
+void
+child_process_adopt_orphans(void)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
 /* The first of this process, whose parent may have had others? */
 static void
 begin_process(void)
@@ -212,7 +218,7 @@ begin_process(void)
 	 */
 	atexit(child_process_end_fed);
 	/* what a command leaves behind becomes this process's to reap */
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	child_process_adopt_orphans();
 	fed_child = 0;
 	for (int i = 0; i < CHILD_PROCESS_MOST_ASKED; i++)
 		asked_children[i] = 0;

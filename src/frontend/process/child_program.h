@@ -51,13 +51,14 @@ extern void child_process_end_asked(pid_t pid);
  * SIGKILL lets a process end nothing.  So a process that was just forked can
  * note such children in memory that it shares with its parent, which has room
  * for this many and is all zero.  When the process is gone and reaped, its
- * parent kills what is left of their groups.  The parent must have run such a
- * child itself before: then orphans come to it.
+ * parent kills what is left of their groups.  For this, orphans must come to
+ * the parent.
  *
  * A process reads at most two files of an archive at the same time, and may
  * need a password then.
  */
 #define CHILD_PROCESS_MOST_ASKED 4
+extern void child_process_adopt_orphans(void);
 extern void child_process_note_asked(volatile pid_t *notes);
 extern void child_process_end_orphans(volatile pid_t *notes);
 

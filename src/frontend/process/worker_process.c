@@ -162,6 +162,8 @@ worker_processes_new(int n)
 
 	if (!worker_processes_have_files(n, 0))
 		exit(1);
+	/* the commands of a worker that is killed */
+	child_process_adopt_orphans();
 	listener = epoll_create1(EPOLL_CLOEXEC);
 	if (listener < 0)
 		pg_fatal("%s() failed: %m", "epoll_create1");
