@@ -142,9 +142,9 @@ my @stock = qw(pg_dump pg_restore pg_dumpall pg_basebackup pg_verifybackup psql 
 my %foreign = (
 	'README' => [qw(--build --no-sign --quick --remove)],
 	'backup_to_object_storage' => [
-		qw(--account-name --batch --bucket --container-name --create-bucket-configuration --include --lifecycle-configuration --lifecycle-file),
+		qw(--account-name --batch --bucket --config --container-name --create-bucket-configuration --include --lifecycle-configuration --lifecycle-file),
 		qw(--lock-retention-period --max-depth --object-lock-configuration --object-lock-enabled-for-bucket --period --quiet --resource-group),
-		qw(--retention-period --trust-model)
+		qw(--retention-period --rmdirs --trust-model)
 	],
 	'base_backup' => [qw(--delay-directory-restore --zstd)],
 	'containers' => [qw(--build-arg --from-file --rm --userns)],

@@ -141,15 +141,16 @@ SKIP:
 	my ($rc, $out, $err) = run_backup($now + 4 * DAY, '--verify', $file);
 	is($rc . $out =~ s/^\[.*\n//mgr . $err, "0verified 2 backups: 2 archives\n", 'rclone: --verify');
 
-	# the host is lost
+	# the host and the database are lost: two commands restore them
 	system_or_bail('rm', '-rf', $dir);
 	mkdir $dir, 0700 or die "could not make \"$dir\": $!";
 	($rc, $out, $err) = run_backup($now + 4 * DAY, '--rebuild', $file);
 	is("$rc$out$err", "0pg_pardump_backup: rebuilt 2 records in directory \"$dir\"\n", 'rclone: --rebuild');
-	make_database($node, 'rebuilt');
-	($rc, undef, $err) = run_backup($now + 4 * DAY, '--restore', 'latest', '--to=rebuilt', $file);
+	sql($node, 'postgres', 'ALTER DATABASE shop RENAME TO original');
+	($rc, undef, $err) = run_backup($now + 4 * DAY, '--restore', 'latest', 'shop', $file);
 	is($rc, 0, 'rclone: --restore') or diag($err);
-	same_data_ok(fingerprint($node, 'shop'), fingerprint($node, 'rebuilt'), 'rclone: --restore');
+	same_data_ok(fingerprint($node, 'original'), fingerprint($node, 'shop'), 'rclone: --restore');
+	sql($node, 'postgres', $_) foreach 'DROP DATABASE shop', 'ALTER DATABASE original RENAME TO shop';
 	($rc, undef, $err) = run_backup($now + 5 * DAY, $file);
 	is("$rc$err", '0', 'rclone: the next run');
 	is_deeply([ map { s/.*\///r } glob "$remote/shop/*" ], [ map { time_name($now + $_ * DAY) } 3, 5 ], 'rclone: the next run removes the oldest');
