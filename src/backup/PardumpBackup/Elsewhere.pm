@@ -415,8 +415,8 @@ sub names_for_run
 
 	return @names if $@ eq '';
 	die $@ if $config->{list} || interrupted() || $@ !~ /^the command of "fetch"/;
-	die "could not read the index of the store: $@"
-	  . "hint: If no backup was ever made in this store, run \"pg_pardump_backup --init $config->{file}\" once.\n";
+	my $error = "could not read the index of the store: $@";
+	die "${error}hint: If no backup was ever made in this store, run \"pg_pardump_backup --init $config->{file}\" once.\n";
 }
 
 # Backups of the store that are newer than all backups of their databases in the directory:
