@@ -423,10 +423,12 @@ sub names_for_run
 # the directory was replaced by an older copy.
 sub warn_of_unknown
 {
-	my ($config, $local, @unknown) = @_;
+	my ($config, $known, @names) = @_;
+	my %local = local_names($config);
+	my @unknown = grep { !$local{$_} && !$known->{$_} } @names;
 	my %newest;
 
-	foreach my $backup (sort keys %$local)
+	foreach my $backup (sort keys %local)
 	{
 		my ($folder, $name) = split m{/}, $backup;
 		$newest{$folder} = $name;
@@ -448,15 +450,16 @@ sub link_store
 	my @unused = ref $link->{unused} eq 'ARRAY' ? @{ $link->{unused} } : ();
 
 	return if !$config->{store};
-	my %local = local_names($config);
-	my %known = (%local, map { $_ => 1 } @unused);
+	my %known = map { $_ => 1 } @unused;
 	my @names = names_for_run($config);
-	my @unknown = grep { !$known{$_} } @names;
 	if (($link->{pipe} // '') eq $config->{pipe})
 	{
-		warn_of_unknown($config, \%local, @unknown);
+		# a folder that cannot be read does not prevent a run, which reports it elsewhere
+		eval { warn_of_unknown($config, \%known, @names) };
 		return @names;
 	}
+	%known = (%known, local_names($config));
+	my @unknown = grep { !$known{$_} } @names;
 	die "the store contains backups whose records are not in directory \"$config->{directory}\"\n"
 	  . 'detail: ' . counted(scalar @unknown, 'backup') . ", for example \"$unknown[-1]\".\n"
 	  . "hint: Run \"pg_pardump_backup --rebuild $config->{file}\".\n"
