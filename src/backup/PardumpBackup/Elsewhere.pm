@@ -382,6 +382,14 @@ sub note_link
 	return;
 }
 
+# The names of backups that --rebuild could not use.
+sub unused_of
+{
+	my ($config) = @_;
+	my $link = read_json(link_file($config)) // {};
+	return ref $link->{unused} eq 'ARRAY' ? @{ $link->{unused} } : ();
+}
+
 # Makes the index of a store that has none, with the backups whose records are in the
 # directory.  Only a user knows that a store is new.  But if "fetch" returns another file that
 # "pipe" has just stored, it is not the store that fails.
@@ -402,9 +410,10 @@ sub init_store
 	  if retry(sub { return fetch_once($config, \%INDEX, 'probe.json', MAX_RECORD) }) ne $text;
 
 	my @names = map { map { name_of($_) } grep { $_->{elsewhere} && $_->{recorded} } @{ (backups($directory, $_))[0] } } folders($directory);
-	put_index($config, @names);
-	note_link($config);
-	return @names;
+	my @unused = unused_of($config);
+	put_index($config, @names, @unused);
+	note_link($config, @unused);
+	return (@names, @unused);
 }
 
 # The names for a run or --check.
@@ -447,7 +456,7 @@ sub link_store
 {
 	my ($config, $changes) = @_;
 	my $link = read_json(link_file($config)) // {};
-	my @unused = ref $link->{unused} eq 'ARRAY' ? @{ $link->{unused} } : ();
+	my @unused = unused_of($config);
 
 	return if !$config->{store};
 	my %known = map { $_ => 1 } @unused;
