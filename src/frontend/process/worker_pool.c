@@ -132,6 +132,9 @@ typedef struct Worker
 								 * forked when there are a job and a slot */
 	bool		leaves_slot;	/* was told to end, and will rest */
 	int			job;			/* current or next job, or NO_JOB */
+	int			reserved[WORKER_MOST_RESERVED]; /* jobs that its process does
+												 * later */
+	int			n_reserved;
 	Retry		retry;			/* retries since its last job */
 } Worker;
 
@@ -146,7 +149,8 @@ typedef struct WorkerPool
 	int			n_jobs;
 	int			n_done;
 	int			next_job;		/* all jobs before it have begun */
-	bool	   *begun;			/* by job */
+	int			n_begun;
+	bool	   *begun;			/* by job: given to a worker, or reserved */
 	RefusedJobs *refused;
 	volatile int *steps;		/* by worker, who sets it; shared */
 	bool		has_slots;		/* workers need slots */
@@ -320,6 +324,19 @@ give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status,
 	exit(again && pool->task->lost_status ? pool->task->lost_status : 1);
 }
 
+/* Any worker may do the jobs that this worker has reserved. */
+static void
+release_jobs(WorkerPool *pool, Worker *worker)
+{
+	for (int i = 0; i < worker->n_reserved; i++)
+	{
+		pool->begun[worker->reserved[i]] = false;
+		pool->next_job = Min(pool->next_job, worker->reserved[i]);
+	}
+	pool->n_begun -= worker->n_reserved;
+	worker->n_reserved = 0;
+}
+
 /*
  * The worker's stream has ended: find out why.  It has ended as requested, or
  * is replaced after a while, or the pool continues without it; or the program
@@ -337,6 +354,7 @@ worker_gone_note(WorkerPool *pool, Worker *worker)
 		 worker_process_lost_cause(worker->process) != NULL);
 
 	worker->idle = false;
+	release_jobs(pool, worker);
 	interrupt_check();
 	if (pool->watch->is_gone)
 		pool->watch->is_gone(pool->watch->arg, worker - pool->workers);
@@ -400,7 +418,69 @@ count_done(WorkerPool *pool, int job)
 		pool->task->done(pool->task->arg, job);
 }
 
-/* Take a worker's message: it is ready, or has done a job. */
+/* The first job that may begin, or NO_JOB. */
+static int
+worker_pool_begin_job(WorkerPool *pool)
+{
+	const WorkerTask *task = pool->task;
+	int			job = pool->next_job;
+
+	/*
+	 * Jobs that may not begin yet are skipped, so that they do not delay
+	 * later ones.  next_job avoids a search through all jobs that have begun.
+	 */
+	while (job < pool->n_jobs &&
+		   (pool->begun[job] || (task->begin && !task->begin(task->arg, job))))
+		job++;
+	if (job == pool->n_jobs)
+		return NO_JOB;
+	pool->begun[job] = true;
+	pool->n_begun++;
+	while (pool->next_job < pool->n_jobs && pool->begun[pool->next_job])
+		pool->next_job++;
+	return job;
+}
+
+/*
+ * Reserve a job for the worker, and send it the answer.  A reserved job waits
+ * for this worker even if another worker becomes ready earlier.  So enough
+ * jobs must be left for all other workers to reserve as many.  A job that is
+ * not reservable may itself wait for jobs before it, so its worker gets none.
+ */
+static void
+reserve_job(WorkerPool *pool, Worker *worker)
+{
+	int			n_left = pool->task->n_reservable - pool->n_begun;
+	int			n_others = pool->n_workers - 1;
+	int			job = NO_JOB;
+
+	/* a worker that has no job yet needs one more */
+	for (int i = 0; i < pool->n_workers; i++)
+		n_left -= pool->workers[i].job == NO_JOB ? 1 : 0;
+	if (worker->n_reserved < WORKER_MOST_RESERVED &&
+		worker->job < pool->task->n_reservable &&
+		n_left > n_others * (worker->n_reserved + 1))
+		job = worker_pool_begin_job(pool);
+	if (job != NO_JOB)
+		worker->reserved[worker->n_reserved++] = job;
+	worker_process_send(worker->process, job);
+}
+
+/* The worker has begun with the first job that it has reserved. */
+static void
+begin_reserved_job(Worker *worker)
+{
+	worker->job = worker->reserved[0];
+	worker->n_reserved--;
+	memmove(&worker->reserved[0], &worker->reserved[1],
+			worker->n_reserved * sizeof(worker->reserved[0]));
+	worker->idle = false;
+}
+
+/*
+ * Take a worker's message: it is ready, has done a job, reserves a job, or
+ * releases the jobs that it has reserved.
+ */
 static void
 serve(WorkerPool *pool, Worker *worker)
 {
@@ -412,6 +492,14 @@ serve(WorkerPool *pool, Worker *worker)
 		return;
 	}
 	worker_process_show_words(worker->process);
+	if (job == RESERVE_JOB || job == RELEASE_JOBS)
+	{
+		if (job == RESERVE_JOB)
+			reserve_job(pool, worker);
+		else
+			release_jobs(pool, worker);
+		return;
+	}
 
 	/*
 	 * From its first message on the worker has a session, so that a later
@@ -433,6 +521,8 @@ serve(WorkerPool *pool, Worker *worker)
 	 */
 	worker->job = NO_JOB;
 	worker->retry.n = 0;
+	if (worker->n_reserved > 0)
+		begin_reserved_job(worker);
 }
 
 /* Have all workers no job, and is none connecting for one? */
@@ -443,28 +533,6 @@ nobody_works(const WorkerPool *pool)
 		if (pool->processes[i].pid != 0 && !pool->workers[i].idle)
 			return false;
 	return true;
-}
-
-/* The first job that may begin, or NO_JOB. */
-static int
-worker_pool_begin_job(WorkerPool *pool)
-{
-	const WorkerTask *task = pool->task;
-	int			job = pool->next_job;
-
-	/*
-	 * Jobs that may not begin yet are skipped, so that they do not delay
-	 * later ones.  next_job avoids a search through all jobs that have begun.
-	 */
-	while (job < pool->n_jobs &&
-		   (pool->begun[job] || (task->begin && !task->begin(task->arg, job))))
-		job++;
-	if (job == pool->n_jobs)
-		return NO_JOB;
-	pool->begun[job] = true;
-	while (pool->next_job < pool->n_jobs && pool->begun[pool->next_job])
-		pool->next_job++;
-	return job;
 }
 
 /* Has a resting worker a job?  If so, there is no free slot. */

@@ -68,6 +68,48 @@ send_bytes(int fd, const void *buf, size_t len)
  * In a worker
  * ----------
  */
+
+/* The socket to the leader, and the jobs that this worker has reserved. */
+static int	leader_socket = -1;
+static int32 reserved[WORKER_MOST_RESERVED];
+static int	n_reserved;
+
+/* Get the next job.  Returns false if the leader has ended. */
+static bool
+take_next_job(int32 *job)
+{
+	if (n_reserved == 0)
+		return receive(leader_socket, job, sizeof(*job));
+	*job = reserved[0];
+	memmove(&reserved[0], &reserved[1], --n_reserved * sizeof(reserved[0]));
+	return true;
+}
+
+int
+worker_process_reserve_job(void)
+{
+	int32		job = RESERVE_JOB;
+
+	if (n_reserved == WORKER_MOST_RESERVED)
+		return NO_JOB;
+	if (!send_bytes(leader_socket, &job, sizeof(job)) ||
+		!receive(leader_socket, &job, sizeof(job)))
+		exit(1);				/* the leader has ended */
+	if (job != NO_JOB)
+		reserved[n_reserved++] = job;
+	return job;
+}
+
+void
+worker_process_release_jobs(void)
+{
+	int32		message = RELEASE_JOBS;
+
+	if (n_reserved > 0 && !send_bytes(leader_socket, &message, sizeof(message)))
+		exit(1);				/* the leader has ended */
+	n_reserved = 0;
+}
+
 static void
 worker_main(const WorkerTask *task, int no, int socket, volatile int *step)
 {
@@ -75,11 +117,11 @@ worker_main(const WorkerTask *task, int no, int socket, volatile int *step)
 
 	/* session_lost() checks this, because a worker ends, and is replaced. */
 	is_worker = true;
+	leader_socket = socket;
 	task->start(task->arg, no);
 	for (;;)
 	{
-		if (!send_bytes(socket, &job, sizeof(job)) ||
-			!receive(socket, &job, sizeof(job)))
+		if (!send_bytes(socket, &job, sizeof(job)) || !take_next_job(&job))
 			_exit(1);			/* the leader has ended */
 		if (job == NO_JOB)
 			break;

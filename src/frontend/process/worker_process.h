@@ -8,6 +8,12 @@
  *						REFUSED for the current one.  The worker is ready.
  *	leader to worker	int32: a job, or NO_JOB: there are no more jobs, exit.
  *
+ * While a worker does a job, it can send RESERVE_JOB.  The leader answers with
+ * a job that this worker will do later, or with NO_JOB.  A worker that is
+ * ready and has reserved jobs begins with the first of them, and the leader
+ * sends no job.  The leader does not answer RELEASE_JOBS either: all reserved
+ * jobs of the worker may then be given to any worker.
+ *
  * The end of the stream means that the other side has ended.  Then a worker
  * exits at once, and the leader finds out why the worker ended.
  *
@@ -83,6 +89,9 @@ typedef struct WorkerTask
 
 	/* Called in the leader when this job is done; or NULL. */
 	void		(*done) (void *arg, int job);
+
+	/* Workers may reserve jobs before this one; 0 = none. */
+	int			n_reservable;
 } WorkerTask;
 
 /* The exit code of a worker that lost its connection (EX_TEMPFAIL). */
@@ -90,7 +99,12 @@ typedef struct WorkerTask
 
 #define NO_JOB (-1)
 #define REFUSED (-2)
+#define RESERVE_JOB (-3)
+#define RELEASE_JOBS (-4)
 #define NO_STEP (-1)
+
+/* A worker can reserve this number of jobs. */
+#define WORKER_MOST_RESERVED 16
 
 typedef struct WorkerProcess
 {
@@ -144,6 +158,16 @@ extern int	worker_processes_wait(const WorkerProcess *processes, int n,
 
 /* Is this process a worker? */
 extern bool worker_process_is_this(void);
+
+/*
+ * In a worker that does a job: reserve a job, which this worker will do after
+ * the current job and the jobs that it has reserved before.  Returns NO_JOB
+ * if there are too few jobs for all workers to reserve as many.
+ */
+extern int	worker_process_reserve_job(void);
+
+/* In a worker: release all reserved jobs, so that other workers do them. */
+extern void worker_process_release_jobs(void);
 
 /*
  * In a worker: end the process, so that it is replaced, because its
