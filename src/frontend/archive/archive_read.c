@@ -39,28 +39,38 @@ archive_read_start(const Archive *archive, const char *path,
 							  want ? &expected : NULL);
 }
 
+char *
+archive_read_name(const Archive *archive, const char *name,
+				  CompressMethod method, const ManifestFile **want,
+				  const char **problem)
+{
+	*want = archive->manifest ? manifest_find(archive->manifest, name) : NULL;
+	if (!archive_name_is_harmless(name))
+		*problem = ARCHIVE_NAME_INVALID;
+	/* without an entry, the file would be read without a checksum */
+	else if (archive->manifest && *want == NULL)
+		*problem = ARCHIVE_READ_UNLISTED;
+	else
+		return *want ? pg_strdup((*want)->path) :
+			archive_name_compressed(name, archive_name_method(name) == COMPRESS_NONE ?
+									method : COMPRESS_NONE);
+	return NULL;
+}
+
 /*
  * Returns the reader of a file through a command.  Returns NULL and sets
- * *problem if the manifest does not list the file.
+ * *problem if the name is not valid or not in the manifest.
  */
 static DataReader *
 archive_read_command(const Archive *archive, const char *name,
 					 CompressMethod method, const char **problem)
 {
-	const ManifestFile *want = archive->manifest ?
-		manifest_find(archive->manifest, name) : NULL;
-	char	   *full;
+	const ManifestFile *want;
+	char	   *full = archive_read_name(archive, name, method, &want, problem);
 	CommandReader *command;
 
-	/* without an entry, the file would be read without a checksum */
-	if (archive->manifest && want == NULL)
-	{
-		*problem = ARCHIVE_READ_UNLISTED;
+	if (full == NULL)
 		return NULL;
-	}
-	full = want ? pg_strdup(want->path) :
-		archive_name_compressed(name, archive_name_method(name) == COMPRESS_NONE ?
-								method : COMPRESS_NONE);
 	command = archive_read_start(archive, full, want);
 	method = archive_name_method(full);
 	free(full);
@@ -74,12 +84,7 @@ archive_read_open(const Archive *archive, const char *name,
 	int			fd;
 
 	if (archive->commands)
-	{
-		if (archive_name_is_harmless(name))
-			return archive_read_command(archive, name, method, problem);
-		*problem = ARCHIVE_NAME_INVALID;
-		return NULL;
-	}
+		return archive_read_command(archive, name, method, problem);
 	fd = archive_lookup_open(archive->fd, name, &method, problem);
 	return fd < 0 ? NULL : data_reader_new_file(fd, method);
 }
