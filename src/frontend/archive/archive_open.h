@@ -10,11 +10,17 @@
 #include "archive/toc.h"
 #include "stream/decompress.h"
 
+typedef struct ArchivePrefetch ArchivePrefetch;
+
 /* Commands that return the files of an archive. */
 typedef struct ArchiveCommands
 {
 	ReadCommand command;
 	int			retries;
+	int			most_early;		/* limit for commands that a worker starts
+								 * early */
+	ArchivePrefetch *prefetch;	/* see archive_prefetch.h; NULL = this process
+								 * starts no commands early */
 	char	   *directory;		/* private directory with toc.dat, until
 								 * archive_piped_forget_toc() */
 	char	   *identity;		/* a hash of toc.dat and the manifest; see

@@ -15,6 +15,7 @@
 #include "archive/toc_file.h"
 #include "base/checksum.h"
 #include "base/interrupt.h"
+#include "options/option_table.h"
 #include "stream/regular_file.h"
 
 /* Remove the private directory.  This is an exit callback. */
@@ -103,6 +104,8 @@ archive_piped_new(const Options *options, const char *pattern)
 	commands->command.pattern = archive->path;
 	commands->command.stall_timeout = options->stall_timeout;
 	commands->retries = (int) options->retries;
+	commands->most_early = option_value_prefetch(options->pipe_prefetch,
+												 options->jobs);
 	/* keep the leader's standard error: workers get pipes instead */
 	commands->command.err_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (commands->command.err_fd < 0)

@@ -14,6 +14,7 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_name.h"
+#include "archive/archive_prefetch.h"
 #include "archive/archive_read.h"
 #include "base/buffer.h"
 #include "base/checksum.h"
@@ -21,23 +22,6 @@
 
 /* How often to check for signals while this process waits. */
 #define LOOK_AGAIN_MS 100
-
-CommandReader *
-archive_read_start(const Archive *archive, const char *path,
-				   const ManifestFile *want)
-{
-	ExpectedBytes expected = {0};
-
-	if (want)
-	{
-		expected.n = want->stored_bytes;
-		expected.checksum_type = archive->manifest->checksum_type;
-		expected.checksum = want->checksum;
-		expected.checksum_len = want->checksum_len;
-	}
-	return command_reader_new(&archive->commands->command, path, NULL,
-							  want ? &expected : NULL);
-}
 
 char *
 archive_read_name(const Archive *archive, const char *name,
@@ -71,7 +55,7 @@ archive_read_command(const Archive *archive, const char *name,
 
 	if (full == NULL)
 		return NULL;
-	command = archive_read_start(archive, full, want);
+	command = archive_prefetch_open(archive, full, want);
 	method = archive_name_method(full);
 	free(full);
 	return data_reader_new_command(command, method);
@@ -93,8 +77,8 @@ char *
 archive_read_all(const Archive *archive, const char *name, size_t *len,
 				 char **problem)
 {
-	CommandReader *reader = archive_read_start(archive, name, archive->manifest ?
-											   manifest_find(archive->manifest, name) : NULL);
+	CommandReader *reader = archive_prefetch_open(archive, name, archive->manifest ?
+												  manifest_find(archive->manifest, name) : NULL);
 	PQExpBufferData text = buffer_new();
 	char		buf[8192];
 	ssize_t		got;

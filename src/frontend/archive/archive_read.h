@@ -29,22 +29,14 @@ extern DataReader *archive_read_open(const Archive *archive, const char *name,
 
 /*
  * Returns the name of the file that archive_read_open() would get from a
- * command, with its suffix, owned.  *want is set to its entry in the manifest,
- * or to NULL if there is no manifest.  Returns NULL and sets *problem if the
- * name is not valid or not in the manifest.
+ * command, with its suffix, owned.  *want is set to its entry in the
+ * manifest, or to NULL if there is no manifest.  Returns NULL and sets
+ * *problem if the name is not valid or not in the manifest.
  */
 extern char *archive_read_name(const Archive *archive, const char *name,
 							   CompressMethod method,
 							   const ManifestFile **want,
 							   const char **problem);
-
-/*
- * Start the command for the file with this name.  Its output is compared with
- * the manifest's entry, unless that is NULL.
- */
-extern CommandReader *archive_read_start(const Archive *archive,
-										 const char *path,
-										 const ManifestFile *want);
 
 /*
  * A limit for files that are held in memory, and for lists of large objects

@@ -48,6 +48,8 @@ static const char restore_text[] =
 "  --pipe=COMMAND               read each file of the archive from the standard\n"
 "                               output of COMMAND (%f: name of the file; with\n"
 "                               --all-databases, %d: its directory)\n"
+"  --pipe-prefetch=NUM          start commands of --pipe for up to NUM files\n"
+"                               before they are needed (default: 16)\n"
 "  -j, --jobs=NUM               use NUM parallel jobs to restore (default: 1)\n"
 "  -v, --verbose                verbose mode\n"
 "  --progress                   show progress and a summary (default on a\n"
@@ -347,6 +349,8 @@ STALL_TIMEOUT_OPTION
 "\nOptions for verifying and comparing, without a dump:\n"
 "  --verify=DIRECTORY           verify the archive in DIRECTORY; with --pipe and\n"
 "                               without DIRECTORY, the one that COMMAND returns\n"
+"  --pipe-prefetch=NUM          with --verify and --pipe: start commands for up\n"
+"                               to NUM files before they are needed (default: 16)\n"
 "  --compare-with=CONNINFO|DIRECTORY\n"
 "                               compare with another database or an archive\n"
 

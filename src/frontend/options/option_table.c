@@ -466,6 +466,18 @@ option_value_check_pipe_copy(const char *pattern, bool all_databases)
 	pg_fatal_hint("The command must contain %%o and %%f, which stand for the old and the new name of the file; %%%% stands for a percent sign.");
 }
 
+int
+option_value_prefetch(const char *arg, int jobs)
+{
+	int			n = 16;
+
+	/* the limit of -j is 4096 */
+	if (arg)
+		n = (int) option_value_number(arg, "--pipe-prefetch", 0,
+									  4096 * PIPE_PREFETCH_OF_WORKER);
+	return n == 0 ? 0 : Max(1, Min(n / jobs, PIPE_PREFETCH_OF_WORKER));
+}
+
 /* Is this a label that all metrics have? */
 static bool
 is_own_label(const char *name, size_t len)

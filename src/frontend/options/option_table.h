@@ -53,6 +53,7 @@ typedef struct OptionRow
 	{"no-progress", OPTION_FLAG, MEMBER(no_progress)}, \
 	{"password-command", OPTION_FILLED, MEMBER(password_command)}, \
 	{"pipe", OPTION_TEXT, MEMBER(pipe_command)}, \
+	{"pipe-prefetch", OPTION_TEXT, MEMBER(pipe_prefetch)}, \
 	{"report", OPTION_FILLED, MEMBER(report)}, \
 	{"report-history", OPTION_FILLED, MEMBER(report_history)}, \
 	{"retries", OPTION_NUMBER, MEMBER(retries), 0, 1000}, \
@@ -176,6 +177,12 @@ extern void option_value_check_pipe(const char *option, const char *pattern,
 									bool all_databases);
 extern void option_value_check_pipe_copy(const char *pattern,
 										 bool all_databases);
+
+/*
+ * Returns a worker's share of the commands that all workers together may
+ * start early, from the value of --pipe-prefetch, which may be NULL.
+ */
+extern int	option_value_prefetch(const char *arg, int jobs);
 
 /*
  * Check --metrics and --metrics-label.  Labels require --metrics.  Each label

@@ -32,12 +32,16 @@ typedef enum BackupWal
 	BACKUP_WAL_STREAM			/* copied when segments are complete */
 } BackupWal;
 
+/* The largest share of a worker in --pipe-prefetch. */
+#define PIPE_PREFETCH_OF_WORKER 16
+
 typedef struct Options
 {
 	/* The archive */
 	const char *directory;		/* NULL with --pipe or --dry-run */
 	const char *pipe_command;	/* see sink_pipe_command(); NULL without
 								 * --pipe */
+	const char *pipe_prefetch;	/* see option_value_prefetch() */
 	int			jobs;
 	bool		jobs_given;		/* jobs was specified; otherwise it is 1 */
 	bool		verbose;

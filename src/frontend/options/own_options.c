@@ -140,6 +140,8 @@ static const OptionRule rules[] = {
 	{"--chunk-size", EXCLUDES, "--max-table-segment-pages"},
 	{"-P/--progress", EXCLUDES, "--no-progress"},
 	{"--pipe", EXCLUDES, "-f/--file --target"},
+	{"--pipe-prefetch", NEEDS, "--pipe"},
+	{"--pipe-prefetch", NEEDS, "--verify", "A dump starts each command when a worker begins to write the file."},
 	{"--expected-rate", NEEDS, "--dry-run"},
 	{"--slot-plugin", NEEDS, "--create-slot"},
 	{"--create-slot", NEEDS, "--slot"},
@@ -439,6 +441,7 @@ own_options_check(const Options *options, const OptionTable *table)
 							options->all_databases);
 	option_value_check_pipe_copy(options->pipe_copy, options->all_databases);
 	pipe_places_check(options);
+	(void) option_value_prefetch(options->pipe_prefetch, options->jobs);
 	if (options->slot)
 		option_value_check_slot(options->slot);
 	if (options->subscription_conninfo)

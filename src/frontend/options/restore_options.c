@@ -232,6 +232,7 @@ static const OptionRule rules[] = {
 	{"--allow-affected-standby", NEEDS, "--compare-with"},
 	{"--trust-owners", NEEDS, "--compare-with"},
 	{"--if-exists", NEEDS, "-c/--clean"},
+	{"--pipe-prefetch", NEEDS, "--pipe"},
 	{"--pipe", EXCLUDES, "--verify", "Each file would be read twice.  Its checksum in the manifest is checked while it is restored."},
 };
 
@@ -305,6 +306,7 @@ check_options(Options *options)
 	 */
 	if (options->by_stock)
 		restore_options_check_stock(options, options->by_stock);
+	(void) option_value_prefetch(options->pipe_prefetch, options->jobs);
 	option_value_check_metrics(options);
 	option_value_check_password_command(options, options->password_command,
 										"--password-command");

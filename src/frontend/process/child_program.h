@@ -54,10 +54,11 @@ extern void child_process_end_asked(pid_t pid);
  * parent kills what is left of their groups.  For this, orphans must come to
  * the parent.
  *
- * A process reads at most two files of an archive at the same time, and may
+ * A process reads at most two files of an archive at the same time, has
+ * started the commands of up to 16 more (archive/archive_ahead.h), and may
  * need a password then.
  */
-#define CHILD_PROCESS_MOST_ASKED 4
+#define CHILD_PROCESS_MOST_ASKED 20
 extern void child_process_adopt_orphans(void);
 extern void child_process_note_asked(volatile pid_t *notes);
 extern void child_process_end_orphans(volatile pid_t *notes);
@@ -183,9 +184,9 @@ extern pid_t child_program_start_reading(const char *path, const char **args,
 										 int in_fd, int out_fd, int err_fd);
 
 /*
- * The same for a program whose output this process waits for; up to four may
- * run.  Their groups are killed at the same moments, but their ends
- * are not waited for.
+ * The same for a program whose output this process waits for; up to
+ * CHILD_PROCESS_MOST_ASKED may run.  Their groups are killed at the same
+ * moments, but their ends are not waited for.
  */
 extern pid_t child_program_start_asked(const char *path, const char **args,
 									   int in_fd, int out_fd, int err_fd);

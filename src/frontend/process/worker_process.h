@@ -8,11 +8,11 @@
  *						REFUSED for the current one.  The worker is ready.
  *	leader to worker	int32: a job, or NO_JOB: there are no more jobs, exit.
  *
- * While a worker does a job, it can send RESERVE_JOB.  The leader answers with
- * a job that this worker will do later, or with NO_JOB.  A worker that is
- * ready and has reserved jobs begins with the first of them, and the leader
- * sends no job.  The leader does not answer RELEASE_JOBS either: all reserved
- * jobs of the worker may then be given to any worker.
+ * While a worker does a job, it can send RESERVE_JOB.  The leader answers
+ * with a job that this worker will do later, or with NO_JOB.  A worker that
+ * is ready and has reserved jobs begins with the first of them, and the
+ * leader sends no job.  The leader does not answer RELEASE_JOBS either: the
+ * reserved jobs of the worker may then be given to any worker.
  *
  * The end of the stream means that the other side has ended.  Then a worker
  * exits at once, and the leader finds out why the worker ended.

@@ -150,6 +150,7 @@ run_jobs(RestoreWork *work, int first, int n)
 	task.done = restore_pool_job_is_done;
 	work->first_job = first;
 	work->n_jobs = n;
+	task.n_reservable = n;
 
 	/*
 	 * Workers that get one of these additional jobs help with long files.  At

@@ -16,6 +16,8 @@
 
 #include "common/string.h"
 
+#include "archive/archive_name.h"
+#include "archive/archive_prefetch.h"
 #include "archive/archive_read.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -199,6 +201,55 @@ struct RestoreWorker
 								 * repeated; otherwise NULL */
 };
 
+static const ArchiveRows *
+rows_of(const RestoreWork *work, const DataFile *file)
+{
+	return &work->plan->rows[file - work->run->plan->chunks->files];
+}
+
+/*
+ * A PrefetchFileOfJob.  A worker that helps others has no next file.  If a
+ * name is not valid, the worker reports it when it does the job.
+ */
+static bool
+restore_worker_file_of_job(void *arg, int no, int file_no, PrefetchFile *file)
+{
+	const RestoreWork *work = arg;
+	const DumpPlan *plan = work->run->plan;
+	const Job  *job = &plan->queue->jobs[work->first_job + no];
+	char	   *name = NULL;
+	const char *problem;
+
+	if (no >= work->n_jobs || job->shared)
+		return false;
+	if (job->kind == JOB_LARGE_OBJECTS)
+	{
+		const LargeObjectGroup *group = &plan->objects->groups[job->first];
+
+		if (file_no >= group->n_oids)
+			return false;
+		if (!work->objects_left_out[job->first])
+			name = archive_name_large_object(group->oids[file_no],
+											 COMPRESS_NONE);
+	}
+	else
+	{
+		const DataFile *rows;
+
+		if (file_no >= job->n)
+			return false;
+		rows = plan->queue->files[job->first + file_no];
+		if (!work->left_out[rows - plan->chunks->files])
+			name = rows_of(work, rows)->entry->filename;
+		name = name ? pg_strdup(name) : NULL;
+	}
+	file->path = name ? archive_read_name(work->archive, name,
+										  work->archive->toc->method,
+										  &file->want, &problem) : NULL;
+	free(name);
+	return true;
+}
+
 /*
  * Close the inherited socket of the leader.  If two processes wrote to it,
  * they would break the protocol.  And the server does not notice that the
@@ -224,6 +275,7 @@ restore_worker_start(void *arg, int no)
 	 */
 	work->journal->check_crash(work->journal->check_arg, worker->conn, false);
 	file_results_begin_worker(work->run->results, no);
+	archive_prefetch_begin(work->archive, restore_worker_file_of_job, work);
 }
 
 /*
@@ -248,11 +300,6 @@ note_error(const RestoreWork *work, const TocEntry *entry,
  * Rows
  * ----------
  */
-static const ArchiveRows *
-rows_of(const RestoreWork *work, const DataFile *file)
-{
-	return &work->plan->rows[file - work->run->plan->chunks->files];
-}
 
 /*
  * Compare the number of stored rows with the manifest.  Returns the
@@ -871,6 +918,7 @@ restore_worker_run_job(void *arg, int no, volatile int *step)
 	const Job  *job = &run->plan->queue->jobs[job_no];
 	TargetCommit *end = &work->commits[job_no];
 
+	archive_prefetch_begin_job(work->archive, no);
 	if (no >= work->n_jobs)
 	{
 		help_others(worker, work->first_job, work->n_jobs);

@@ -43,6 +43,8 @@ struct CommandReader
 	uint64		n_read;
 	bool		at_end;
 	char	   *error;
+	void		(*progress) (void *arg, uint64 n_read);
+	void	   *progress_arg;
 };
 
 static char *last_command;
@@ -93,8 +95,23 @@ command_reader_new(const ReadCommand *command, const char *name,
 	close(nothing);
 	close(fds[1]);
 	reader->fd = fds[0];
-	command_reader_note(reader);
 	return reader;
+}
+
+bool
+command_reader_is_ready(const CommandReader *reader)
+{
+	struct pollfd fd = {.fd = reader->fd,.events = POLLIN};
+
+	return poll(&fd, 1, 0) != 0;
+}
+
+void
+command_reader_watch(CommandReader *reader,
+					 void (*progress) (void *arg, uint64 n_read), void *arg)
+{
+	reader->progress = progress;
+	reader->progress_arg = arg;
 }
 
 void
@@ -232,6 +249,8 @@ read_some(CommandReader *reader, void *buf, size_t size)
 		else if (!reader->is_known && reader->most > 0 && reader->n_read > reader->most)
 			command_reader_fail(reader, "command for file \"%s\" returned more than %s",
 								reader->name, units_size(reader->most));
+		if (reader->error == NULL && reader->progress)
+			reader->progress(reader->progress_arg, reader->n_read);
 		return reader->error ? -1 : len;
 	}
 	if (len == 0)
@@ -250,7 +269,8 @@ command_reader_read(CommandReader *reader, void *buf, size_t size)
 	ssize_t		len = reader->error ? -1 : reader->at_end ? 0 :
 		read_some(reader, buf, size);
 
-	if (len <= 0)
+	/* the commands of several files may have started before this read */
+	if (len <= 0 || reader->n_read == (uint64) len)
 		command_reader_note(reader);
 	return len;
 }

@@ -65,9 +65,22 @@ extern ssize_t command_reader_read(CommandReader *reader, void *buf,
 extern const char *command_reader_error(const CommandReader *reader);
 
 /*
- * Returns the text of a command, for messages: of the command that this
- * process started last, or whose end or error it has read since then.
- * Returns NULL if there was no command.
+ * Has the command written bytes that were not read yet, or closed its output?
+ */
+extern bool command_reader_is_ready(const CommandReader *reader);
+
+/*
+ * Have command_reader_read() call progress() with the number of bytes that it
+ * has read so far.
+ */
+extern void command_reader_watch(CommandReader *reader,
+								 void (*progress) (void *arg, uint64 n_read),
+								 void *arg);
+
+/*
+ * Returns the text of a command, for messages: of the command whose first
+ * bytes, end or error this process has read last.  Returns NULL if it has not
+ * read from a command.
  *
  * command_reader_note() makes the command of this reader that command.  Call
  * it if the contents of the output are wrong, which the reader itself cannot

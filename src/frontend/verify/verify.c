@@ -14,6 +14,7 @@
 #include "archive/archive_dir.h"
 #include "archive/archive_name.h"
 #include "archive/archive_piped.h"
+#include "archive/archive_prefetch.h"
 #include "archive/archive_read.h"
 #include "archive/toc_file.h"
 #include "base/checksum.h"
@@ -264,7 +265,7 @@ read_command(FileCheck *check, const Archive *archive)
 		return true;
 	}
 	buf = pg_malloc(READ_BYTES);
-	reader = archive_read_start(archive, file->name, file->want);
+	reader = archive_prefetch_open(archive, file->name, file->want);
 	while ((len = command_reader_read(reader, buf, READ_BYTES)) > 0)
 	{
 		take_stored(check, buf, len);
@@ -643,11 +644,30 @@ choose_files(VerifyRun *run, bool names_known)
 		qsort(run->jobs, run->n_jobs, sizeof(VerifyFile *), verify_compare_sizes);
 }
 
+/* A PrefetchFileOfJob: each job is a file. */
+static bool
+verify_file_of_job(void *arg, int job, int no, PrefetchFile *file)
+{
+	const VerifyRun *run = arg;
+	const VerifyFile *next = run->jobs[job];
+
+	if (no > 0)
+		return false;
+	/* the leader has read the lists of large objects */
+	file->path = next->text ? NULL : pg_strdup(next->name);
+	file->want = next->want;
+	return true;
+}
+
 /* Callbacks of the worker pool. */
 static void
 verify_start_worker(void *arg, int no)
 {
-	((VerifyRun *) arg)->worker = no;
+	VerifyRun  *run = arg;
+
+	run->worker = no;
+	if (run->archive)
+		archive_prefetch_begin(run->archive, verify_file_of_job, run);
 }
 
 static bool
@@ -655,6 +675,8 @@ verify_run_job(void *arg, int job, volatile int *step)
 {
 	VerifyRun  *run = arg;
 
+	if (run->archive)
+		archive_prefetch_begin_job(run->archive, job);
 	verify_file(run, run->jobs[job], &run->counts[run->worker]);
 	run->counts[run->worker].files++;
 	return true;
@@ -684,6 +706,7 @@ run_workers(VerifyRun *run)
 		.start = verify_start_worker,
 		.run = verify_run_job,
 		.describe = verify_describe_job,
+		.n_reservable = run->n_jobs,
 	};
 
 	run->counts = shared_memory_new(n_workers, sizeof(VerifyCounts));
