@@ -144,7 +144,7 @@ sub nothing { return; }
 	is("$rc " . value($node, 'restored', 'SELECT n FROM counter'), "0 $before", '--restore');
 	sql($node, 'postgres', 'DROP DATABASE restored');
 
-	night($file, []) foreach 1 .. 2;
+	is("$_->{rc} $_->{err}", '0 ', 'the run of a later night') foreach map { night($file, []) } 1 .. 2;
 	is(scalar(my @kept = complete_backups($dir, $_)), 2, "$_ has as many backups as are kept") foreach @all;
 	isnt(record_of($dir, 'first')->{Snapshot}, $record->{Snapshot}, 'each run has a snapshot of its own');
 
