@@ -3,7 +3,7 @@
  * tree_writer.c
  *	  Writes the pages of a btree index from sorted entries.
  *
- * index_build.c passes the entries, and page_writer.c writes the pages.
+ * index_build.c passes the entries.
  *
  * All bytes of the pages are those that the server would write.  Each level
  * has a page that is being filled.  When this page is full, its last tuple
@@ -24,15 +24,17 @@
  */
 #include "postgres.h"
 
-#include "index/page_writer.h"
+#include "base/server_compat.h"
 #include "index/tree_writer.h"
 
 #ifdef PARDUMP_FAST_INDEX
 
 #include "access/nbtree.h"
+#include "access/xloginsert.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
 #include "pgstat.h"
+#include "storage/smgr.h"
 
 /*
  * The server's comparison function compares this number of keys at the start
@@ -41,6 +43,123 @@
  */
 #define FIRST_COMPARED 1000
 #define COMPARED_OF 256
+
+/* ----------
+ * Pages of a new relation
+ *
+ * These functions write pages to WAL, if that is necessary, and to the file,
+ * with checksums.  Since 17 the server has functions for it
+ * (storage/bulk_write.h).  Before, each access method contained code of its
+ * own; the functions below do the same as _bt_blwritepage() and _bt_load() of
+ * 16 (src/backend/access/nbtree/nbtsort.c).
+ * ----------
+ */
+
+#ifdef PARDUMP_BULK_WRITE
+
+typedef BulkWriteState PageWriter;
+
+#define page_writer_new(rel) smgr_bulk_start_rel(rel, MAIN_FORKNUM)
+#define page_writer_page(writer) ((Page) smgr_bulk_get_buf(writer))
+#define page_writer_write(writer, block, page) \
+	smgr_bulk_write(writer, block, (BulkWriteBuffer) (page), true)
+#define page_writer_finish(writer) smgr_bulk_finish(writer)
+#else							/* PARDUMP_BULK_WRITE */
+
+typedef struct PageWriter
+{
+	Relation	rel;			/* borrowed */
+	bool		use_wal;
+	BlockNumber n_written;		/* blocks of the file */
+	Page		zero_page;
+} PageWriter;
+
+/*
+ * Create a writer for the main fork of an empty relation, which other
+ * backends do not see yet.  Allocates in CurrentMemoryContext.
+ */
+static PageWriter *
+page_writer_new(Relation rel)
+{
+	PageWriter *writer = palloc0(sizeof(PageWriter));
+
+	writer->rel = rel;
+	writer->use_wal = RelationNeedsWAL(rel);
+	writer->zero_page = new_io_page();
+	memset(writer->zero_page, 0, BLCKSZ);
+	return writer;
+}
+
+/* Allocate memory for a page, whose content is not initialized. */
+static Page
+page_writer_page(PageWriter *writer)
+{
+	return new_io_page();
+}
+
+/*
+ * Write a page that page_writer_page() has returned.  Blocks can be written
+ * in any order.  The memory of the page belongs to the writer afterwards.
+ */
+static void
+page_writer_write(PageWriter *writer, BlockNumber block, Page page)
+{
+	Relation	rel = writer->rel;
+
+	if (writer->use_wal)
+		log_newpage(&rel_file_of(rel), MAIN_FORKNUM, block, page, true);
+
+	/*
+	 * A page of an upper level is written later than some pages after it in
+	 * the file.  Until then its place is filled with zeros, which is a valid
+	 * new page without a checksum.
+	 */
+	while (block > writer->n_written)
+		smgrextend(RelationGetSmgr(rel), MAIN_FORKNUM, writer->n_written++,
+				   writer->zero_page, true);
+
+	/* "true" below: no fsync is requested, as page_writer_finish() syncs */
+	PageSetChecksumInplace(page, block);
+	if (block == writer->n_written)
+	{
+		smgrextend(RelationGetSmgr(rel), MAIN_FORKNUM, block, page, true);
+		writer->n_written++;
+	}
+	else
+		smgrwrite(RelationGetSmgr(rel), MAIN_FORKNUM, block, page, true);
+	pfree(page);
+}
+
+/*
+ * Finish, after all pages have been written, and free the writer.  The pages
+ * are on the disk then, or will be at the commit of the transaction or after
+ * the next checkpoint, as in the server's own builds.
+ */
+static void
+page_writer_finish(PageWriter *writer)
+{
+	/*
+	 * The file must be synced even if all pages are in WAL.  They are not in
+	 * shared buffers, so a checkpoint in the meantime has not written them,
+	 * and after a crash WAL is replayed only from that checkpoint on.
+	 *
+	 * If a permanent relation does not need WAL, its file is synced at
+	 * commit.  The file of an unlogged relation must survive a shutdown, but
+	 * nothing else would sync it.
+	 */
+	if (writer->use_wal ||
+		writer->rel->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED)
+		smgrimmedsync(RelationGetSmgr(writer->rel), MAIN_FORKNUM);
+	pfree(writer->zero_page);
+	pfree(writer);
+}
+
+#endif							/* PARDUMP_BULK_WRITE */
+
+/* ----------
+ * The tree
+ * ----------
+ */
 
 /* A level of the tree, and its page that is being filled. */
 typedef struct Level
