@@ -5,7 +5,7 @@
  *	  extension's index builds with the server's.
  *
  * A session calls it before it builds indexes in a transaction block, where
- * the comparison cannot start by itself (index/index_command.c).
+ * the comparison cannot start by itself (index/index_compare.c).
  *
  *-------------------------------------------------------------------------
  */

@@ -5,7 +5,7 @@
  *	  pg_pardump_fast_copy(), pg_pardump_load_tuples() and
  *	  pg_pardump_raw_reason().
  *
- * load/load_copy.c and index/index_command.c contain the hooks that the entry
+ * load/load_copy.c and index/index_compare.c contain the hooks that the entry
  * point installs, and load/raw_loader.c inserts raw tuples; this file checks
  * arguments and privileges.
  *
@@ -22,7 +22,7 @@
 #include "utils/rel.h"
 
 #include "function/sql_call.h"
-#include "index/index_command.h"
+#include "index/index_compare.h"
 #include "load/load_copy.h"
 #include "load/raw_loader.h"
 

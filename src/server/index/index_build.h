@@ -3,8 +3,8 @@
  * index_build.h
  *	  Builds new btree indexes in place of the server.
  *
- * index_command.c installs the hooks of this file and decides when they build
- * an index; index_compare.c uses them to build the indexes that it compares.
+ * index_compare.c installs the hooks of this file, decides when they build an
+ * index, and uses them to build the indexes that it compares.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,32 +1,55 @@
 /*-------------------------------------------------------------------------
  *
  * index_compare.c
- *	  Compares the extension's index builds with the server's, once in a
- *	  session.
+ *	  Decides who builds the indexes of a session: a setting enables builds
+ *	  by the extension, which are first compared with the server's.
+ *
+ * load_function.c installs the setting and the hook of this file when the
+ * library is loaded.
  *
  * A new release of the server could change the contents of btree pages.  So
  * before the extension builds its first index in a session, it builds a few
  * small ones, lets the server build the same ones, and compares all pages.
  * If they differ, the server builds all indexes of the session, which takes
- * longer but is never wrong.  index_command.c and index_function.c start the
- * comparison.
+ * longer but is never wrong.
  *
  * The table and the indexes are created in a subtransaction that is rolled
  * back.  They are created by calls of the functions behind CREATE TABLE and
  * CREATE INDEX, so that no event trigger fires.
  *
+ * The comparison cannot run within a build, which must not create temporary
+ * tables.  So it runs before a command that creates an index, or after a SET
+ * that enables the setting, but only if the command is a transaction of its
+ * own: nothing else can see the table and the indexes that are created and
+ * rolled back there.  In a transaction block, a session has to call
+ * pg_pardump_compare_builds() first.
+ *
+ * For a small table the comparison takes longer than the server's own build,
+ * so only a command for a larger table starts it.
+ *
+ * A client whose database does not contain the extension's functions can
+ * start the comparison with SET, and read the result from a second setting.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "access/xlog.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "commands/tablecmds.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "nodes/parsenodes.h"
 #include "storage/bufmgr.h"
+#include "tcop/utility.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/rel.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/uuid.h"
@@ -45,6 +68,9 @@
 
 #define N_COLUMNS 8
 
+/* The size of the smallest table that starts the comparison: 8 MB. */
+#define LARGE_TABLE_BLOCKS (8 * 1024 * 1024 / BLCKSZ)
+
 /* The result of the comparison in this session. */
 static enum
 {
@@ -54,7 +80,13 @@ static enum
 	DIFFERENT
 }			state = NOT_COMPARED;
 
-static IndexCompareBuilder builder = INDEX_COMPARE_NOT_RUNNING;
+/* Is a comparison running, and who builds its next index? */
+static bool comparing = false;
+static IndexBuildMode compared_mode;
+
+static bool fast_index = false; /* the setting */
+static char *fast_index_reason = NULL;	/* never set, see show_reason() */
+static ProcessUtility_hook_type previous_hook = NULL;
 
 const char *
 index_compare_reason(void)
@@ -67,18 +99,6 @@ index_compare_reason(void)
 	};
 
 	return reasons[state];
-}
-
-bool
-index_compare_wanted(void)
-{
-	return state == NOT_COMPARED && builder == INDEX_COMPARE_NOT_RUNNING;
-}
-
-IndexCompareBuilder
-index_compare_builder(void)
-{
-	return builder;
 }
 
 /* ----------
@@ -262,9 +282,9 @@ compare_builds(void)
 		Oid			servers;
 		Oid			ours;
 
-		builder = INDEX_COMPARE_SERVER;
+		compared_mode = INDEX_BUILD_SERVER;
 		servers = create_index(relid, &definitions[i]);
-		builder = INDEX_COMPARE_FAST;
+		compared_mode = INDEX_BUILD_FAST;
 		ours = create_index(relid, &definitions[i]);
 
 		/* if the server had built both, they would be the same, too */
@@ -298,6 +318,7 @@ compare_and_undo(bool *same)
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
+		comparing = true;
 		PushActiveSnapshot(GetTransactionSnapshot());
 		*same = compare_builds();
 	}
@@ -308,7 +329,7 @@ compare_and_undo(bool *same)
 		FlushErrorState();
 	}
 	PG_END_TRY();
-	builder = INDEX_COMPARE_NOT_RUNNING;
+	comparing = false;
 	RollbackAndReleaseCurrentSubTransaction();
 	MemoryContextSwitchTo(old_context);
 	CurrentResourceOwner = old_owner;
@@ -333,8 +354,7 @@ index_compare_run(void)
 {
 	bool		same = false;
 
-	if (state == SAME || state == DIFFERENT ||
-		builder != INDEX_COMPARE_NOT_RUNNING)
+	if (state == SAME || state == DIFFERENT || comparing)
 		return;
 	if (index_build_unsupported() != NULL || XactReadOnly ||
 		RecoveryInProgress() || IsInParallelMode() ||
@@ -348,4 +368,169 @@ index_compare_run(void)
 		ereport(WARNING,
 				(errmsg("index builds by pg_pardump differ from those of this server"),
 				 errdetail("All indexes of this session are built by the server.")));
+}
+
+/* ----------
+ * The settings, and the hook that starts the comparison
+ * ----------
+ */
+
+/*
+ * Decide who builds the next index: during the comparison, its current
+ * builder; otherwise the setting and the result of the comparison decide.
+ */
+static IndexBuildMode
+build_mode(const char **reason)
+{
+	if (comparing)
+		return compared_mode;
+	if (!fast_index)
+		return INDEX_BUILD_SERVER;
+	*reason = index_compare_reason();
+	return *reason == NULL ? INDEX_BUILD_FAST : INDEX_BUILD_LEFT;
+}
+
+/* Does ALTER TABLE add a constraint that needs a new index? */
+static bool
+adds_index(const AlterTableStmt *statement)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->cmds)
+	{
+		const AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
+		const Constraint *constraint = (const Constraint *) command->def;
+
+		if (command->subtype == AT_AddConstraint && constraint != NULL &&
+			IsA(constraint, Constraint) && constraint->indexname == NULL &&
+			(constraint->contype == CONSTR_PRIMARY ||
+			 constraint->contype == CONSTR_UNIQUE))
+			return true;
+	}
+	return false;
+}
+
+/* Return the table on which a command creates an index, or NULL. */
+static const RangeVar *
+indexed_table(const Node *statement)
+{
+	if (IsA(statement, IndexStmt))
+	{
+		const IndexStmt *create = (const IndexStmt *) statement;
+
+		return create->concurrent ? NULL : create->relation;
+	}
+	if (IsA(statement, AlterTableStmt))
+	{
+		const AlterTableStmt *alter = (const AlterTableStmt *) statement;
+
+		return adds_index(alter) ? alter->relation : NULL;
+	}
+	return NULL;
+}
+
+/*
+ * Is a table so large that the comparison is worth its time?  The sizes of
+ * partitions are not read, so a partitioned table counts as large.
+ */
+static bool
+is_large(const RangeVar *name)
+{
+	Oid			relid = RangeVarGetRelid(name, NoLock, true);
+	Relation	rel = OidIsValid(relid) ?
+		try_relation_open(relid, AccessShareLock) : NULL;
+	bool		large = false;
+
+	if (rel == NULL)
+		return false;
+	if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		large = name->inh;
+	else if (RELKIND_HAS_TABLE_AM(rel->rd_rel->relkind) &&
+			 !RELATION_IS_OTHER_TEMP(rel))
+		large = RelationGetNumberOfBlocks(rel) >= LARGE_TABLE_BLOCKS;
+
+	/*
+	 * The lock is released because the command takes a stronger one, but only
+	 * after it has checked privileges.
+	 */
+	relation_close(rel, AccessShareLock);
+	return large;
+}
+
+/* Is this a SET of the setting for the session?  Its value is not tested. */
+static bool
+switches_on(const Node *statement)
+{
+	const		VariableSetStmt *set = (const VariableSetStmt *) statement;
+
+	return IsA(statement, VariableSetStmt) && set->kind == VAR_SET_VALUE &&
+		!set->is_local && pg_strcasecmp(set->name, FAST_INDEX_SETTING) == 0;
+}
+
+/*
+ * Can builds be compared here, and has that not been done yet?  A snapshot of
+ * the whole transaction must not exist, and nothing else may be part of the
+ * transaction.
+ */
+static bool
+may_compare(ProcessUtilityContext context)
+{
+	return fast_index && state == NOT_COMPARED && !comparing &&
+		context == PROCESS_UTILITY_TOPLEVEL && !XactReadOnly &&
+		!IsInTransactionBlock(true) && !IsolationUsesXactSnapshot();
+}
+
+/* The hook that the server calls for each utility command. */
+static void
+process_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
+				ProcessUtilityContext context, ParamListInfo params,
+				QueryEnvironment *env, DestReceiver *dest,
+				QueryCompletion *completion)
+{
+	bool		switched_on = switches_on(statement->utilityStmt);
+	const RangeVar *table = indexed_table(statement->utilityStmt);
+
+	if (table != NULL && may_compare(context) && is_large(table))
+		index_compare_run();
+	(previous_hook ? previous_hook : standard_ProcessUtility)
+		(statement, query, read_only_tree, context, params, env, dest,
+		 completion);
+	if (switched_on && may_compare(context))
+		index_compare_run();
+}
+
+/* The show hook of the second setting, which cannot be changed. */
+static const char *
+show_reason(void)
+{
+	const char *reason = index_build_unsupported();
+
+	if (reason == NULL)
+		reason = index_compare_reason();
+	return reason == NULL ? "" : reason;
+}
+
+void
+index_hook_install(void)
+{
+	DefineCustomBoolVariable(FAST_INDEX_SETTING,
+							 "Lets pg_pardump build btree indexes, faster.",
+							 "Only those that are the same as the server's; the rest is left to the server.",
+							 &fast_index,
+							 false,
+							 PGC_USERSET,
+							 0,
+							 NULL, NULL, NULL);
+	DefineCustomStringVariable(FAST_INDEX_REASON_SETTING,
+							   "Shows why pg_pardump builds no index in the session.",
+							   "Empty if it may build indexes.",
+							   &fast_index_reason,
+							   "",
+							   PGC_INTERNAL,
+							   GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE,
+							   NULL, NULL, show_reason);
+	/* hooks need not be removed, as the server never unloads a library */
+	index_build_install(build_mode);
+	previous_hook = ProcessUtility_hook;
+	ProcessUtility_hook = process_utility;
 }

@@ -1,16 +1,32 @@
 /*-------------------------------------------------------------------------
  *
  * index_compare.h
- *	  Compares the extension's index builds with the server's, once in a
- *	  session.
+ *	  Decides who builds the indexes of a session: a setting enables builds
+ *	  by the extension, which are first compared with the server's.
  *
- * index_command.c runs the comparison before the first build, and
- * function/index_function.c when a client asks for it.
+ * pg_pardump and pg_parrestore use the settings in the sessions that build
+ * indexes.  function/index_function.c lets a client run the comparison.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PARDUMP_INDEX_COMPARE_H
 #define PARDUMP_INDEX_COMPARE_H
+
+/* The setting that enables builds; off by default. */
+#define FAST_INDEX_SETTING "pg_pardump.fast_index"
+
+/*
+ * A read-only setting that shows why the server builds the indexes of the
+ * session.  It is empty if a comparison has found no difference.
+ */
+#define FAST_INDEX_REASON_SETTING "pg_pardump.fast_index_reason"
+
+/*
+ * Define the settings and install the hooks.  This must be called once, when
+ * the library is loaded, after load_hook_install(): the hook of that function
+ * does nothing if another hook was installed before.
+ */
+extern void index_hook_install(void);
 
 /*
  * Return why the server has to build the indexes of the session: half a
@@ -18,9 +34,6 @@
  * difference.
  */
 extern const char *index_compare_reason(void);
-
-/* Has no comparison been tried yet, and is none running? */
-extern bool index_compare_wanted(void);
 
 /*
  * Run the comparison, unless the session already has a result.  It fills a
@@ -31,15 +44,5 @@ extern bool index_compare_wanted(void);
  * compared.  The caller must be in a transaction.
  */
 extern void index_compare_run(void);
-
-/* The builder of the next index while the comparison is running. */
-typedef enum IndexCompareBuilder
-{
-	INDEX_COMPARE_NOT_RUNNING,
-	INDEX_COMPARE_SERVER,
-	INDEX_COMPARE_FAST
-} IndexCompareBuilder;
-
-extern IndexCompareBuilder index_compare_builder(void);
 
 #endif							/* PARDUMP_INDEX_COMPARE_H */
