@@ -20,7 +20,6 @@
 #include "bytes/varlena.h"
 #include "types/family.h"
 #include "types/json.h"
-#include "types/numeric.h"
 
 /* ----------
  * Encoder of jsonb.

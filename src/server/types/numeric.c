@@ -16,7 +16,6 @@
 
 #include "bytes/digits.h"
 #include "types/family.h"
-#include "types/numeric.h"
 
 /* ----------
  * Encoders of numeric: convert the stored base-10000 digits to text, and to
