@@ -12,7 +12,6 @@
 
 #include "bytes/digits.h"
 #include "bytes/escape.h"
-#include "bytes/hex.h"
 #include "bytes/pglz_decode.h"
 #include "load/row_reader.h"
 

@@ -3,8 +3,8 @@
  * byte_block.h
  *	  Loads, tests and stores blocks of 16 bytes at a time.
  *
- * The conversions of text and numbers (digits.h, escape.h, hex.h) and
- * pglz_decode.c use these functions in their inner loops.
+ * The conversions of text and numbers (digits.h, escape.h) and pglz_decode.c
+ * use these functions in their inner loops.
  *
  * A ByteBlock is a vector type of the compiler, gcc or clang, which keeps it
  * in a vector register if the processor has such registers.  A test returns

@@ -18,7 +18,6 @@
 
 #include "bytes/digits.h"
 #include "bytes/escape.h"
-#include "bytes/hex.h"
 #include "types/family.h"
 #include "types/json.h"
 

@@ -17,7 +17,6 @@
 #include "utils/inet.h"
 
 #include "bytes/digits.h"
-#include "bytes/hex.h"
 #include "types/family.h"
 
 /* ----------

@@ -6,8 +6,9 @@
  *
  * choose.c finds them by the types' functions.  The texts of the first group
  * are stored as they are, so they only have to be converted and escaped
- * (column.c).  Those of the last group are hexadecimal digits (bytes/hex.h).
- * The labels of enums are in a catalog, and are cached here.
+ * (column.c).  Those of the last group are hexadecimal digits
+ * (bytes/digits.h).  The labels of enums are in a catalog, and are cached
+ * here.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,8 +23,8 @@
 #include "utils/syscache.h"
 #include "utils/uuid.h"
 
+#include "bytes/digits.h"
 #include "bytes/escape.h"
-#include "bytes/hex.h"
 #include "types/family.h"
 
 /* ----------
