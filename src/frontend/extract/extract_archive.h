@@ -1,17 +1,27 @@
 /*
  * extract_archive.h
- *		Extracts one tar file with several processes.
+ *		Extracts one tar file with several processes, and restores the
+ *		attributes of its files: modification times, permissions and, if root
+ *		extracts, owners.
  *
  * Frames are decompressed concurrently.  To which files the bytes of a frame
  * belong is known only after all previous frames have been parsed, from
  * header to header.  So one reader (tar_reader.h) parses the frames in order;
  * then the files are written concurrently again.
+ *
+ * Several processes write a file, each its own parts.  Each sets the time
+ * after its write, so the last one sets it after all writes.  Attributes that
+ * writing later files would change, such as the time of a directory, or that
+ * would prevent later writes, such as a read-only mode, are noted, and set
+ * after all files.
  */
 #ifndef EXTRACT_ARCHIVE_H
 #define EXTRACT_ARCHIVE_H
 
-#include "extract/attributes.h"
 #include "shared/compress.h"
+
+/* The attributes that are noted, and the owner of the first member. */
+typedef struct Attributes Attributes;
 
 /*
  * The file without which no server starts.  It has a suffix at first: before
@@ -23,6 +33,11 @@
 
 /* The beginning of all paths in a tablespace's archive. */
 #define EXTRACT_TABLESPACE_PREFIX "PG_"
+
+/*
+ * Make an empty list, in memory that is shared with processes forked later.
+ */
+extern Attributes *attributes_new(void);
 
 /*
  * Begin the progress stage for all archives; stored_bytes is their total
@@ -46,6 +61,21 @@ extern void extract_archive_begin_stage(uint64 stored_bytes);
 extern int	extract_archive(const char *path, CompressMethod method,
 							const char *directory, const char *prefix,
 							int n_workers, Attributes *attributes);
+
+/*
+ * If root runs the program: give a file or directory that is not in an
+ * archive the owner of the archive's first member.  Call this before the
+ * parent directory gets its owner from attributes_set_noted().
+ */
+extern void attributes_adopt(const Attributes *attributes, const char *path);
+
+/*
+ * After all files were written: set the attributes that were noted last, as
+ * far as they belong to this directory, or all that remain if directory is
+ * NULL.  The contents of a directory come before the directory.  Exits with a
+ * message on failure.
+ */
+extern void attributes_set_noted(Attributes *attributes, const char *directory);
 
 /* Print a line about the contents of all extracted archives. */
 extern void extract_archive_print_sum(FILE *out);
