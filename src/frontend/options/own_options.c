@@ -4,10 +4,12 @@
  */
 #include "base/fe_compat.h"
 
+#include "fe_utils/string_utils.h"
+
+#include "base/buffer.h"
 #include "base/units.h"
 #include "options/own_options.h"
 #include "options/pipe_places.h"
-#include "process/task_command.h"
 
 static const OptionRow own_options[] = {
 	SHARED_OPTIONS,
@@ -338,6 +340,65 @@ task_options_read_planned(const char *text, int n_planned, int *task,
 	}
 }
 
+/* Append the numbers of these tasks. */
+static void
+append_list(PQExpBuffer command, const bool *wanted, int n_tasks,
+			const char *separator)
+{
+	const char *before = "";
+
+	for (int i = 0; i < n_tasks; i++)
+		if (wanted[i])
+		{
+			appendPQExpBuffer(command, "%s%d", before, i);
+			before = separator;
+		}
+}
+
+char *
+task_options_command(const char *pattern, const char *plan_path, int n_tasks,
+					 const bool *wanted)
+{
+	PQExpBufferData command = buffer_new();
+	bool		has_plan = false;
+
+	for (const char *pos = pattern; *pos; pos++)
+	{
+		if (*pos != '%')
+		{
+			appendPQExpBufferChar(&command, *pos);
+			continue;
+		}
+		switch (*++pos)
+		{
+			case 'n':
+				appendPQExpBuffer(&command, "%d", n_tasks);
+				break;
+			case 'p':
+
+				/*
+				 * Quote the path for the shell, because it may contain spaces
+				 * or quotes.
+				 */
+				appendShellString(&command, plan_path);
+				has_plan = true;
+				break;
+			case 'l':
+				append_list(&command, wanted, n_tasks, ",");
+				break;
+			case 'L':
+				append_list(&command, wanted, n_tasks, " ");
+				break;
+			case '%':
+				appendPQExpBufferChar(&command, '%');
+				break;
+			default:
+				return NULL;
+		}
+	}
+	return has_plan ? buffer_text(&command) : NULL;
+}
+
 static void
 check_task(const Options *options)
 {
@@ -370,7 +431,8 @@ check_leader(const Options *options)
 					 "--pipe", "--plan");
 		pg_fatal_hint("Specify a file in a new directory that all hosts can access.  The plan and the results of tasks are written there.");
 	}
-	if (options->run_tasks && !task_command(options->run_tasks, "plan", 0, NULL))
+	if (options->run_tasks &&
+		!task_options_command(options->run_tasks, "plan", 0, NULL))
 	{
 		pg_log_error("invalid value \"%s\" for option %s", options->run_tasks,
 					 "--run-tasks");

@@ -50,4 +50,14 @@ extern void own_options_check(const Options *options, const OptionTable *table);
 extern void task_options_read_planned(const char *text, int n_planned,
 									  int *task, int *n_tasks);
 
+/*
+ * Replace the placeholders in the pattern of --run-tasks: %n by the number of
+ * tasks, %p by the plan's path as one word for the shell, %l and %L by the
+ * tasks to run, separated by commas or spaces, and %% by a percent sign;
+ * owned.  NULL if another character follows a percent sign, or if there is no
+ * %p.
+ */
+extern char *task_options_command(const char *pattern, const char *plan_path,
+								  int n_tasks, const bool *wanted);
+
 #endif							/* OWN_OPTIONS_H */

@@ -24,7 +24,7 @@
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/interrupt.h"
-#include "process/task_command.h"
+#include "options/own_options.h"
 #include "source/leader.h"
 #include "stream/regular_file.h"
 #include "tasks/task_leader.h"
@@ -587,6 +587,9 @@ task_plan_write(const char *path, const Source *source, const DumpPlan *plan,
 /* The most missing files that a message names. */
 #define MOST_NAMED 10
 
+/* The largest number of ranges that a message names. */
+#define MOST_RANGES 10
+
 typedef struct TaskLeader
 {
 	Source	   *source;
@@ -661,9 +664,9 @@ static int
 run_command(const TaskLeader *leader, const bool *wanted)
 {
 	const Options *options = leader->run->options;
-	char	   *command = task_command(options->run_tasks,
-									   leader->place->plan_path,
-									   (int) options->tasks, wanted);
+	char	   *command = task_options_command(options->run_tasks,
+											   leader->place->plan_path,
+											   (int) options->tasks, wanted);
 	const char *args[] = {"sh", "-c", command, NULL};
 	int			nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int			status = 0;
@@ -734,6 +737,40 @@ is_missing(const TaskLeader *leader, int job)
 	return count_done(leader->run, job, &n) < n && !leader->collector->refused[job];
 }
 
+/*
+ * The numbers of these tasks for a message, with ranges as "0-4095".  If
+ * there are many ranges, only the first are named, with the number of
+ * remaining tasks.  Owned.
+ */
+static char *
+task_ranges(const bool *wanted, int n_tasks)
+{
+	PQExpBufferData list = buffer_new();
+	int			n_ranges = 0;
+	int			n_rest = 0;
+
+	for (int i = 0; i < n_tasks; i++)
+	{
+		int			first = i;
+
+		if (!wanted[i])
+			continue;
+		while (i + 1 < n_tasks && wanted[i + 1])
+			i++;
+		if (n_ranges++ >= MOST_RANGES)
+		{
+			n_rest += i + 1 - first;
+			continue;
+		}
+		appendPQExpBuffer(&list, "%s%d", list.len > 0 ? "," : "", first);
+		if (i > first)
+			appendPQExpBuffer(&list, "%c%d", i == first + 1 ? ',' : '-', i);
+	}
+	if (n_rest > 0)
+		appendPQExpBuffer(&list, " and %d more", n_rest);
+	return buffer_text(&list);
+}
+
 static void
 task_leader_fail(const TaskLeader *leader, const bool *missing, int status)
 {
@@ -742,7 +779,7 @@ task_leader_fail(const TaskLeader *leader, const bool *missing, int status)
 	int			n = 0;
 
 	pg_log_error("not all tasks were completed: files of tasks %s are missing",
-				 task_command_ranges(missing, (int) options->tasks));
+				 task_ranges(missing, (int) options->tasks));
 	log_end(PG_LOG_ERROR, status);
 	for (int i = 0; i < plan->queue->n_jobs; i++)
 		if (is_missing(leader, i) && n++ < MOST_NAMED)
@@ -816,7 +853,7 @@ run_tasks(const TaskLeader *leader)
 			task_leader_fail(leader, missing, status);
 		(void) retry_later(&retry);
 		pg_log_warning("not all tasks were completed; tasks to run again: %s; retry %d of %d",
-					   task_command_ranges(missing, (int) options->tasks),
+					   task_ranges(missing, (int) options->tasks),
 					   retry.n, (int) options->retries);
 		log_end(PG_LOG_WARNING, status);
 	}
