@@ -9,7 +9,7 @@
 #include "base/interrupt.h"
 #include "basebackup/basebackup.h"
 #include "extract/extract.h"
-#include "options/backup_options.h"
+#include "options/options_parse.h"
 #include "process/this_program.h"
 #include "status/run.h"
 

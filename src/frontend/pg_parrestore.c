@@ -7,7 +7,7 @@
 #include "base/fe_compat.h"
 
 #include "cluster/cluster.h"
-#include "options/restore_options.h"
+#include "options/options_parse.h"
 #include "process/this_program.h"
 #include "restore/restore.h"
 

@@ -18,7 +18,7 @@
 #include "archive/archive_clean.h"
 #include "basebackup/backup_layout.h"
 #include "basebackup/safe_directory.h"
-#include "options/backup_options.h"
+#include "options/options_parse.h"
 
 /* ----------
  * Directories

@@ -20,7 +20,7 @@
 #include "basebackup/tablespace_map.h"
 #include "extract/extract.h"
 #include "extract/extract_archive.h"
-#include "options/backup_options.h"
+#include "options/options_parse.h"
 #include "process/progress.h"
 #include "stream/regular_file.h"
 #include "stream/sink.h"

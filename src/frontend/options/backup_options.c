@@ -10,9 +10,9 @@
 #include "base/fe_compat.h"
 
 #include "base/identifier.h"
-#include "options/backup_options.h"
 #include "options/help.h"
 #include "options/option_table.h"
+#include "options/options_parse.h"
 
 /* ----------
  * Tablespace mappings: -T OLDDIR=NEWDIR.

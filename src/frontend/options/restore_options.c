@@ -13,7 +13,6 @@
 #include "options/help.h"
 #include "options/option_table.h"
 #include "options/options_parse.h"
-#include "options/restore_options.h"
 
 /* How an option of pg_restore is used. */
 typedef enum RestoreOptionUse

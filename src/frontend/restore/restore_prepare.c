@@ -19,7 +19,7 @@
 #include "load/definitions.h"
 #include "load/load_order.h"
 #include "load/target_check.h"
-#include "options/restore_options.h"
+#include "options/options_parse.h"
 #include "restore/restore_prepare.h"
 #include "session/session_settings.h"
 
