@@ -512,7 +512,7 @@ index_builder_watch_fd(void *arg)
  * check becomes cheaper as the run proceeds.
  */
 static bool
-look_for_loaded_tables(void *arg, bool all_done)
+index_builder_attend(void *arg, bool all_done)
 {
 	IndexBuilder *builder = arg;
 	const IndexPlan *plan = &builder->plan;
@@ -579,7 +579,7 @@ builder_main(IndexBuilder *builder)
 
 	watch.arg = builder;
 	watch.watch_fd = index_builder_watch_fd;
-	watch.attend = look_for_loaded_tables;
+	watch.attend = index_builder_attend;
 	start_timer(builder);
 	worker_pool_run(&task, &watch, builder->n_workers,
 					builder->queue->jobs.n_jobs);
