@@ -2,28 +2,34 @@
  * load_order.c
  *		The order in which tables are loaded if foreign keys already exist.
  *
- * Rows go into tables that a restore or copy did not make with their foreign
- * keys in force: with --data-only, where definitions fail as all exists, and
- * into tables of extensions.  pg_dump orders the data of an archive without
- * definitions by these (pg_dump.c:getTableDataFKConstraints), but of one with
- * definitions it does not, and workers go side by side.  So the target is
- * asked.  It checks a key at the end of the COPY (ri_triggers.c).
+ * If a restore or copy did not create the tables, foreign keys are checked
+ * while rows are loaded.  This is the case with --data-only, if definitions
+ * fail because the objects exist, and for tables of extensions.  pg_dump
+ * sorts the data of an archive without definitions by the foreign keys
+ * (pg_dump.c:getTableDataFKConstraints), but not the data of an archive with
+ * definitions.  Besides, workers load tables concurrently.  So the keys are
+ * read from the target.  The server checks a key at the end of the COPY
+ * (ri_triggers.c).
  */
 #include "base/fe_compat.h"
 
 #include "load/load_order.h"
 #include "load/target_ask.h"
 
-/* A walk from each table to all that it references, and back. */
+/*
+ * A depth-first search, which begins at each table and follows its foreign
+ * keys to the referenced tables.
+ */
 typedef struct Walk
 {
 	const LoadKey *keys;
 	int		   *first_key;		/* by table, and one more for the end */
-	int		   *next_key;		/* by table: that is not gone along yet */
-	int		   *wave;			/* by table; -1 = not come back to yet */
+	int		   *next_key;		/* by table: the next key to follow */
+	int		   *wave;			/* by table; -1 = not known yet */
 	bool	   *begun;			/* by table */
-	int		   *way;			/* from where the walk begins */
-	int			n_way;
+	int		   *path;			/* the tables from the start to the current
+								 * one */
+	int			n_path;
 } Walk;
 
 static int
@@ -35,34 +41,36 @@ load_order_compare_keys(const void *a, const void *b)
 	return k1->from != k2->from ? k1->from - k2->from : k1->to - k2->to;
 }
 
+/* Continue the search at a table, unless it was visited before. */
 static void
-go_to(Walk *walk, int table)
+visit(Walk *walk, int table)
 {
 	if (walk->begun[table])
 		return;
 	walk->begun[table] = true;
-	walk->way[walk->n_way++] = table;
+	walk->path[walk->n_path++] = table;
 }
 
 /*
- * All that the table references has its wave, unless it is on the way here.
+ * Set the wave of the last table of the path, and go back to the one before.
+ * All referenced tables have their waves, except those on the path.
  */
 static void
-come_back(Walk *walk, int table)
+leave(Walk *walk, int table)
 {
 	int			wave = 0;
 
 	for (int i = walk->first_key[table]; i < walk->first_key[table + 1]; i++)
 		wave = Max(wave, walk->wave[walk->keys[i].to] + 1);
 	walk->wave[table] = wave;
-	walk->n_way--;
+	walk->n_path--;
 }
 
 /*
- * A depth-first search along the foreign keys, without recursion, since
- * chains of tables may be long.  A table's wave is one more than the latest
- * wave that it references.  In a circle of keys one edge is ignored: that
- * cannot be loaded in any order unless the constraints are deferred.
+ * The search is not recursive, because chains of tables may be long.  A
+ * table's wave is one more than the highest wave of its referenced tables.
+ * In a circle of keys one key is ignored, because no order is right there
+ * unless the constraints are deferred.
  */
 int *
 load_order_waves(LoadKey *keys, int n_keys, int n_tables)
@@ -74,7 +82,7 @@ load_order_waves(LoadKey *keys, int n_keys, int n_tables)
 	walk.next_key = pg_malloc((n_tables + 1) * sizeof(int));
 	walk.wave = pg_malloc((n_tables + 1) * sizeof(int));
 	walk.begun = pg_malloc0(n_tables + 1);
-	walk.way = pg_malloc((n_tables + 1) * sizeof(int));
+	walk.path = pg_malloc((n_tables + 1) * sizeof(int));
 	for (int i = 0; i < n_keys; i++)
 		walk.first_key[keys[i].from + 1]++;
 	for (int i = 0; i < n_tables; i++)
@@ -85,21 +93,21 @@ load_order_waves(LoadKey *keys, int n_keys, int n_tables)
 	}
 	for (int i = 0; i < n_tables; i++)
 	{
-		go_to(&walk, i);
-		while (walk.n_way > 0)
+		visit(&walk, i);
+		while (walk.n_path > 0)
 		{
-			int			table = walk.way[walk.n_way - 1];
+			int			table = walk.path[walk.n_path - 1];
 
 			if (walk.next_key[table] < walk.first_key[table + 1])
-				go_to(&walk, keys[walk.next_key[table]++].to);
+				visit(&walk, keys[walk.next_key[table]++].to);
 			else
-				come_back(&walk, table);
+				leave(&walk, table);
 		}
 	}
 	return walk.wave;
 }
 
-/* The answer as such keys, of n_tables tables; owned. */
+/* Convert the answer of the target to keys; owned. */
 static LoadKey *
 read_keys(const PGresult *answer, int n_tables)
 {
@@ -114,8 +122,9 @@ read_keys(const PGresult *answer, int n_tables)
 }
 
 /*
- * A table that references itself is loaded at once, by one COPY: its keys are
- * checked at the end of the statement.
+ * Make a queue in the order of the keys.  A table that references itself is
+ * loaded with one COPY, because the server checks its keys at the end of the
+ * statement.
  */
 static const JobQueue *
 order_by_keys(const DumpPlan *plan, const int *shares, bool apart,
