@@ -375,11 +375,11 @@ check_attempt(const RestoreJournal *journal, PGconn *conn)
 }
 
 char *
-restore_journal_holder(PGconn *conn, bool has_log)
+restore_journal_holder(PGconn *conn, bool has_journal)
 {
-	PGresult   *res = has_log ? read_state(conn, true) :
+	PGresult   *res = has_journal ? read_state(conn, true) :
 		target_query(conn, HOLDER_QUERY, 0, NULL);
-	int			column = has_log ? STATE_HOLDER : 0;
+	int			column = has_journal ? STATE_HOLDER : 0;
 	char	   *result = NULL;
 
 	if (PQntuples(res) > 0 && !PQgetisnull(res, 0, column))

@@ -67,9 +67,9 @@ extern void restore_journal_grant_hint(PGconn *conn);
 
 /*
  * Which session holds that lock?  Any role can take it.  Owned, NULL if none
- * does.  If has_log is true the journal must be open.
+ * does.  If has_journal is true the journal must be open.
  */
-extern char *restore_journal_holder(PGconn *conn, bool has_log);
+extern char *restore_journal_holder(PGconn *conn, bool has_journal);
 
 /* ----------
  * Statements on the journal that may have to wait for other sessions, and

@@ -50,8 +50,8 @@
 #define LOCK_LOOK_MS 100
 
 /*
- * The weakest one that two cannot have, of those that a role without
- * privileges on the view cannot have either.
+ * The weakest mode that conflicts with itself and that a role without
+ * privileges on the view cannot request.
  */
 #define LOCK_MODE "IN SHARE UPDATE EXCLUSIVE MODE NOWAIT"
 
@@ -91,8 +91,9 @@ restore_journal_lock_view(PGconn *conn, const char *view)
 }
 
 /*
- * A run that was killed holds its lock until the server has noticed the end
- * of its process.  False when there is no time left.
+ * Wait a moment for a run that was killed, which holds its lock until the
+ * server has noticed the end of its process.  Returns false if the time is
+ * over.
  */
 static bool
 wait_a_moment(int *waited_ms)
@@ -118,9 +119,10 @@ restore_journal_lock_view_wait(PGconn *conn, const char *view)
 }
 
 /*
- * Once there is a log, which the other run looks for when it has that lock:
- * warn if a session holds it.  It may be a run without a log, and may be
- * anybody, who is not to keep this one from its work.
+ * Warn if a session holds the advisory lock.  This is called after the
+ * journal was created, which a run without a journal looks for after it has
+ * taken the lock.  The session may be such a run; but as any role can take
+ * the lock, it must not prevent this restore.
  */
 static void
 restore_journal_lock_warn(PGconn *conn)
@@ -135,7 +137,7 @@ restore_journal_lock_warn(PGconn *conn)
 	pg_log_warning_hint("If that session is a restore, end one of the two, and empty the database before a new restore.");
 }
 
-/* Lock the database without a log, until the session ends. */
+/* Take the advisory lock of a run without a journal, for the session. */
 static bool
 restore_journal_lock_wait_database(PGconn *conn)
 {
@@ -153,18 +155,18 @@ restore_journal_lock_wait_database(PGconn *conn)
 }
 
 /* ----------
- * The sessions of a restore's leader, which may be lost while others
- * work.
+ * The sessions of a restore's leader, which may be lost while workers load
+ * rows.
  * ----------
  */
 
 /* How long the server may take to end another session. */
 #define ANSWER_MS 15000
 
-/* While waiting for the next retry. */
+/* The interval of checks while waiting for the next retry. */
 #define WAIT_US 100000
 
-/* The session that is to have the lock is there: note which one it is. */
+/* Note which session has the lock. */
 static void
 restore_journal_session_note(RestoreJournal *journal)
 {
@@ -225,7 +227,7 @@ restore_journal_session_keep(RestoreJournal *journal, const Target *target)
 {
 	if (session_answers(journal->lock))
 		return false;
-	/* what a try before has left is without the lock */
+	/* a session that an earlier attempt has left does not have the lock */
 	interrupt_set_connection(NULL);
 	PQfinish(journal->next);
 	PQfinish(journal->lock);
@@ -240,8 +242,8 @@ restore_journal_session_keep(RestoreJournal *journal, const Target *target)
 }
 
 /*
- * Do some work within session_try().  False if a session was lost, which is
- * reported; the retry is scheduled.
+ * Do some work within session_try().  Returns false if a session was lost;
+ * this is reported, and the retry is scheduled.
  */
 static bool
 try_work(void (*work) (void *arg), void *arg, Retry *retry,
@@ -298,8 +300,7 @@ restore_journal_session_insist(void (*work) (void *arg), void *arg,
  */
 
 /*
- * The bytes of an open file up to an end, which may be less than the file
- * has.
+ * Add the bytes of an open file, up to "end" or the end of the file.
  */
 static void
 restore_journal_open_add_file(pg_checksum_context *sum, const Archive *archive, int fd, uint64 end)
@@ -323,7 +324,7 @@ restore_journal_open_add_file(pg_checksum_context *sum, const Archive *archive, 
 	}
 }
 
-/* All of a file of a directory, as it is stored. */
+/* Add a file of a directory, as it is stored. */
 static void
 add_member(pg_checksum_context *sum, const Archive *archive, const char *name)
 {
@@ -352,7 +353,7 @@ add_stat(pg_checksum_context *sum, const char *name, const struct stat *st)
 	checksum_add(sum, text, strlen(text));
 }
 
-/* The files of a directory, in the order of their names. */
+/* Add sizes and times of the files of a directory, sorted by name. */
 static void
 add_stats(pg_checksum_context *sum, const Archive *archive)
 {
@@ -371,7 +372,7 @@ add_stats(pg_checksum_context *sum, const Archive *archive)
 	}
 }
 
-/* Where the first data are, and so the table of contents has ended. */
+/* Return the position of the first data, which follow the contents. */
 static uint64
 toc_end(const Archive *archive)
 {
@@ -423,14 +424,14 @@ restore_journal_numbers(const int *numbers, int n)
 }
 
 /* ----------
- * Begins the log of a restore, continues that of an earlier run, and
- * removes it.
+ * The statements on the journal
  * ----------
  */
 
 /*
- * In one command.  Each logged table has a key: publications FOR ALL TABLES
- * let no other be changed.
+ * Creates all in one command.  Each logged table has a key, because a
+ * publication FOR ALL TABLES does not allow to update or delete rows of
+ * tables without one.
  */
 static const char make_command[] =
 "CREATE SCHEMA " RESTORE_JOURNAL_SCHEMA
@@ -466,7 +467,10 @@ static const char lines_query[] =
 "SELECT d.name, d.errors, %s FROM " RESTORE_JOURNAL_SCHEMA ".done d"
 " ORDER BY d.name COLLATE pg_catalog.\"C\"";
 
-/* All of these names, with their pieces, and of those the failed ones. */
+/*
+ * Lines with the names in $1 and of their pieces, and those lines with the
+ * names in $2 that have errors.
+ */
 static const char forget_query[] =
 "DELETE FROM " RESTORE_JOURNAL_SCHEMA ".done"
 " WHERE pg_catalog.split_part(name, ' piece ', 1) OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[])"
@@ -479,7 +483,10 @@ static const char forget_query[] =
  */
 #define FIRST_ATTEMPTS 2000000000
 
-/* The line of a log that is left: what comes with its removal is done. */
+/*
+ * The line of a journal that could not be dropped.  It shows that then() was
+ * called (see drop_journal()).
+ */
 #define LINE_OF_END "end"
 
 static const RestoreJournalWait wait_removal = {
@@ -518,7 +525,7 @@ refuse_foreign_schema(void)
 }
 
 /*
- * Is there a journal? The session has the role of --role.  A schema of
+ * Is there a journal?  The session has the role of --role.  A schema of
  * another role with this name could contain anything, so it is refused.
  */
 static RestoreJournalLook
@@ -544,14 +551,14 @@ is_there(PGconn *conn)
 }
 
 /* ----------
- * A log
+ * A new or resumed journal
  * ----------
  */
 
 /*
- * Another run may be about to create it, too: a duplicate is that run's.  An
- * event trigger of the target may forbid it, for which this run need not
- * fail: NULL, or what is wrong, owned.
+ * Create the journal's schema.  If it exists now, another run has created it
+ * at the same time.  An event trigger of the target may forbid it; a restore
+ * need not fail for that reason.  Returns NULL, or the error message; owned.
  */
 static char *
 make_schema(PGconn *conn)
@@ -569,12 +576,11 @@ make_schema(PGconn *conn)
 }
 
 /*
- * Such a restore cannot be resumed, and keeps others out by the database's
- * advisory lock.  After taking it look for a journal once more: a run with a
- * journal sees that lock, but may have come first.
+ * Begin a restore that cannot be resumed.  The database's advisory lock keeps
+ * other runs out.
  */
 static void
-begin_without_log(RestoreJournal *journal, PGconn *conn)
+begin_without_journal(RestoreJournal *journal, PGconn *conn)
 {
 	journal->is_kept = false;
 	if (!restore_journal_lock_wait_database(journal->lock))
@@ -588,14 +594,18 @@ begin_without_log(RestoreJournal *journal, PGconn *conn)
 		pg_log_error_hint("Wait until that session ends, or grant the role CREATE on the database; then the restore does not need this lock.");
 		exit(1);
 	}
-	/* a run that keeps one sees that lock, and may have come before it */
+
+	/*
+	 * A run with a journal sees this lock, but may have created its journal
+	 * before the lock was taken.
+	 */
 	if (is_there(conn))
 		restore_journal_lock_refuse();
 }
 
 /*
- * A random number: workers that an earlier run has left behind must find that
- * a new journal is not theirs.
+ * Return a random number, so that workers which an earlier run has left
+ * behind find that a new journal is not theirs.
  */
 static int
 first_attempt(void)
@@ -608,9 +618,10 @@ first_attempt(void)
 }
 
 /*
- * The schema is committed before it is locked, as a lock cannot be taken on
- * what does not exist for others.  In between another run may have come, so
- * the attempt is compared after the lock was taken.
+ * Create a journal, and lock it.  The schema is committed before it is
+ * locked, because other sessions cannot see, and so cannot try to lock, a
+ * view that is not committed.  Another run may lock it in between, so the
+ * number of the attempt is compared after the lock was taken.
  */
 static void
 restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *restore,
@@ -625,7 +636,7 @@ restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJ
 		pg_log_warning("the restore cannot be resumed if it is interrupted");
 		pg_log_warning_detail("The role may not create a schema in the target database, where progress is recorded.");
 		restore_journal_grant_hint(conn);
-		begin_without_log(journal, conn);
+		begin_without_journal(journal, conn);
 		return;
 	}
 	session_begin_unwatched(conn, "BEGIN");
@@ -636,12 +647,12 @@ restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJ
 		pg_log_warning("could not create the restore journal on the target: %s",
 					   error);
 		pg_log_warning_detail("The restore cannot be resumed if it is interrupted.");
-		begin_without_log(journal, conn);
+		begin_without_journal(journal, conn);
 		return;
 	}
 	restore_journal_begin(journal, conn, restore->archive, restore->selection);
 	target_command(conn, "COMMIT");
-	/* one that has come in between may have changed it since */
+	/* another run may have changed the journal before it was locked */
 	if (restore_journal_lock_view(journal->lock, RESTORE_JOURNAL_LOCK_VIEW) != RESTORE_JOURNAL_LOCKED)
 		restore_journal_lock_refuse();
 	restore_journal_check_attempt(journal, conn);
@@ -677,8 +688,9 @@ restore_journal_read(RestoreJournal *journal, PGconn *conn)
 }
 
 /*
- * Without CRCs, the pieces that an older version has committed cannot be
- * compared with those that a command returns now.
+ * Find out whether the journal contains CRCs.  Without these, the pieces that
+ * an older version has committed cannot be compared with the rows that a
+ * command returns now.
  */
 static void
 resume_crcs(RestoreJournal *journal, PGconn *conn)
@@ -697,9 +709,9 @@ resume_crcs(RestoreJournal *journal, PGconn *conn)
 }
 
 /*
- * The attempt's number is raised in the same transaction that reads the
- * journal's head, with the row locked: from its COMMIT on no worker of the
- * earlier run can write a line.
+ * Continue the journal of an earlier run.  The number of the attempt is
+ * incremented in the transaction that reads the journal's head and locks its
+ * row.  After its COMMIT, no worker of the earlier run can write a line.
  */
 static void
 resume(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *restore)
@@ -724,7 +736,10 @@ resume(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *resto
 	restore_journal_read(journal, conn);
 }
 
-/* By an event trigger of the target, which is not the restore's fault. */
+/*
+ * Warn that the schema remains, for example because an event trigger of the
+ * target forbids to drop it.  The restore does not fail for that reason.
+ */
 static void
 warn_of_rest(const PGresult *res)
 {
@@ -734,14 +749,14 @@ warn_of_rest(const PGresult *res)
 }
 
 /*
- * Remove the journal with all lines, and run then() in the same transaction.
+ * Remove the journal with all lines, and call then() in the same transaction.
  * DROP SCHEMA waits for any session that reads the tables, such as a dump of
- * the target, so the wait is watched.  If the journal cannot be dropped a
- * last line keeps --resume from running then() again.  False if it cannot be
- * removed.
+ * the target, so long waits are reported.  If the journal cannot be dropped,
+ * a last line keeps --resume from calling then() again, and the result is
+ * false.
  */
 static bool
-drop_log(RestoreJournal *journal, void (*then) (void *arg, PGconn *conn), void *arg)
+drop_journal(RestoreJournal *journal, void (*then) (void *arg, PGconn *conn), void *arg)
 {
 	PGresult   *res;
 	bool		dropped;
@@ -760,7 +775,7 @@ drop_log(RestoreJournal *journal, void (*then) (void *arg, PGconn *conn), void *
 			session_failed(journal->lock, res, "query failed", DROP_COMMAND);
 		warn_of_rest(res);
 		target_command(journal->lock, SESSION_ROLLBACK_TO);
-		/* --resume is not to make again what comes now */
+		/* an earlier run that could not drop it has called then() */
 		if (!restore_journal_claim(journal, journal->lock, LINE_OF_END))
 			then = NULL;
 	}
@@ -791,7 +806,10 @@ restore_journal_refuse_unfinished(PGconn *conn, const Options *options)
 	exit(1);
 }
 
-/* In the archive, of a restore that was under way when it was dumped. */
+/*
+ * Leave out this schema of the archive, which belongs to a restore that was
+ * running during the dump.  Exit with a message if it contains objects.
+ */
 static void
 refuse_schema(RestoreSchedule *schedule, const char *schema)
 {
@@ -836,7 +854,7 @@ restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 
 		if (state == RESTORE_JOURNAL_HELD)
 			restore_journal_lock_refuse();
-		/* The run that had the lock left no log: it restored everything. */
+		/* The run that had the lock left no journal: it was completed. */
 		if (state == RESTORE_JOURNAL_GONE || !is_there(conn))
 		{
 			pg_log_error("another pg_parrestore was restoring into this database, and has just ended");
@@ -852,7 +870,7 @@ restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 	}
 	if (there && !options->resume && !options->clean)
 		restore_journal_refuse_unfinished(conn, options);
-	if (there && !options->resume && !drop_log(journal, NULL, NULL))
+	if (there && !options->resume && !drop_journal(journal, NULL, NULL))
 		pg_fatal("the journal of another restore must be removed first");
 	interrupt_set_connection(conn);
 	if (options->resume)
@@ -876,46 +894,46 @@ restore_journal_forget(const RestoreJournal *journal, PGconn *conn, char *const 
 }
 
 /* ----------
- * Its end
+ * The end of the journal
  * ----------
  */
-typedef struct LogEnd
+typedef struct JournalEnd
 {
 	RestoreJournal *journal;
 	Target	   *target;
 	void		(*then) (void *arg, PGconn *conn);
 	void	   *arg;
-} LogEnd;
+} JournalEnd;
 
 static void
-remove_log(void *arg)
+remove_journal(void *arg)
 {
-	LogEnd	   *end = arg;
+	JournalEnd *end = arg;
 
 	(void) restore_journal_session_keep(end->journal, end->target);
 	target_keep(end->target);
 	if (!end->journal->is_gone)
-		(void) drop_log(end->journal, end->then, end->arg);
+		(void) drop_journal(end->journal, end->then, end->arg);
 }
 
 void
 restore_journal_end(RestoreJournal *journal, Target *target,
 					void (*then) (void *arg, PGconn *conn), void *arg)
 {
-	LogEnd		end = {journal, target, then, arg};
+	JournalEnd	end = {journal, target, then, arg};
 
 	if (journal->is_kept)
-		restore_journal_session_insist(remove_log, &end, target->options);
+		restore_journal_session_insist(remove_journal, &end, target->options);
 	interrupt_set_connection(target->conn);
 	session_close(journal->lock);
 }
 
 /* ----------
- * The end of a restore that is one of several is noted elsewhere, too.
+ * Notes of a restore of all databases
  * ----------
  */
 
-/* There is one restore in a process. */
+/* A process runs only one restore. */
 static struct
 {
 	RestoreJournalNote note;

@@ -23,35 +23,35 @@ typedef enum RestoreJournalLock
 } RestoreJournalLock;
 
 /*
- * Lock this view at once, or not.  When it is locked the session is in a
- * transaction, whose end unlocks it.
+ * Try to lock this view, without waiting.  If it was locked, the session is in
+ * a transaction, and the end of the transaction unlocks the view.
  */
 extern RestoreJournalLock restore_journal_lock_view(PGconn *conn, const char *view);
 
 /*
- * The same, but wait a moment for a run that was killed: it holds its lock
- * until its processes are gone.
+ * The same, but wait up to ten seconds for a run that was killed, because the
+ * server holds its lock until it has noticed the end of its processes.
  */
 extern RestoreJournalLock restore_journal_lock_view_wait(PGconn *conn, const char *view);
 
 /* ----------
- * The sessions of a restore's leader, which may be lost while others
- * work.
+ * The sessions of a restore's leader, which may be lost while workers load
+ * rows.
  * ----------
  */
 
 /*
- * While others work: if the session that has the lock is lost, connect again,
- * and keep other runs away again; then true.  Ends by session_lost() if that
- * cannot be done at this time.  Exits with a message if another run has come
- * in between.
+ * Check the session that has the lock.  If it is lost, connect again, lock
+ * the journal again, and return true.  Calls session_lost() if that fails and
+ * may be retried.  Exits with a message if another run has locked the journal
+ * in the meantime.
  */
 extern bool restore_journal_session_keep(RestoreJournal *journal, const Target *target);
 
 /*
- * Do some work within session_try() until it is done, with the waits between
- * retries.  Exits with a message if a session was lost --retries times in a
- * row.
+ * Do some work within session_try(), and retry it after each lost session,
+ * with the usual waits.  Exits with a message if sessions were lost more than
+ * --retries times in a row.
  */
 extern void restore_journal_session_insist(void (*work) (void *arg), void *arg,
 										   const Options *options);
@@ -62,106 +62,121 @@ extern void restore_journal_session_insist(void (*work) (void *arg), void *arg,
  */
 
 /*
- * A text that is another one if the archive is; owned.  One with a manifest
- * is told by that and the table of contents, which may be elsewhere the next
- * time; another directory by its table of contents and its files' names,
- * sizes and times, or if commands return its files, by its table of contents
- * alone; and a file in the custom format by its table of contents, size and
- * time.  Exits with a message if it cannot be read.
+ * Return a text that identifies the archive; owned.  It is a checksum of:
+ *
+ * - the manifest and the table of contents, if there is a manifest.  So the
+ * archive may be at another place when the restore is resumed;
+ *
+ * - otherwise, for a directory, the table of contents and the names, sizes
+ * and times of all files; only the table of contents if commands return the
+ * files;
+ *
+ * - for a file in custom format, the table of contents, the size and the
+ * time.
+ *
+ * Exits with a message if the archive cannot be read.
  */
 extern char *restore_journal_archive(const Archive *archive);
 
-/* The same of a list of numbers. */
+/* Return a checksum of these numbers, as a text; owned. */
 extern char *restore_journal_numbers(const int *numbers, int n);
 
 /*
- * What must be the same in all runs that share a log; texts for messages.
+ * What must be the same in all runs that share a journal.  Messages show the
+ * texts.
  */
 typedef struct RestoreJournalRestore
 {
 	const char *archive;		/* see restore_journal_archive() */
-	const char *selection;		/* what of it is restored, in which pieces */
+	const char *selection;		/* the selected entries, and the pieces into
+								 * which their rows are divided */
 	bool		has_crcs;		/* see RestoreJournal */
 } RestoreJournalRestore;
 
 /*
- * The archive may be of a database into which a restore was under way, which
- * has that one's log: its schema is left out, and its tables, whose rows
- * would be taken for this run's, are refused.
+ * An archive may contain the journal of another restore, if its database was
+ * dumped while that restore was running.  Leave out the journal's schema.
+ * Exit with a message if the archive also contains the journal's tables,
+ * because their rows would be mistaken for those of this run.
  */
 extern void restore_journal_refuse(RestoreSchedule *schedule);
 
 /*
- * On the target, in the state of target_begin(), before anything is made
- * there: keep other runs away from the database, as long as this process and
- * those that it forks live, and begin the log.  If there is one of a run that
- * is not complete, options->resume continues it, and options->clean begins
- * again.  A role that may make no schema gets a log that is not kept, and a
- * warning.
+ * Open the journal: keep other runs out of the database, while this process
+ * or one of its children lives, and begin the journal.  The target is in the
+ * state of target_begin(), and nothing was created there yet.  If an earlier
+ * run has left a journal, options->resume continues it, and options->clean
+ * replaces it.  If the role cannot create a schema, the journal is not kept,
+ * and there is a warning.
  *
- * Exits with a message if another run is at work, or came to its end while
- * this one waited for it to be gone, if there is nothing to
- * resume, or something else than this restore, or if the log is not this
- * role's.
+ * Exits with a message if another run is restoring, or if it has ended while
+ * this one waited for it; if there is nothing to resume, or if another
+ * archive or selection was restored; and if the journal belongs to another
+ * role.
  */
 extern RestoreJournal *restore_journal_open(const Target *target,
 											const RestoreJournalRestore *restore);
 
 /*
- * Does the database of the session have a log, of any role's?  For a session
- * that may not have the role of --role yet.
+ * Does the database of the session contain a journal, of any role?  The
+ * session need not have the role of --role yet.
  */
 extern bool restore_journal_exists(PGconn *conn);
 
 /*
- * Refuse a target in whose database a restore is not complete: what is loaded
- * there without a log would be there twice.
+ * Exit with a message if the session's database contains an unfinished
+ * restore: rows that are loaded without its journal could be loaded twice.
  */
 extern void restore_journal_refuse_unfinished(PGconn *conn, const Options *options);
 
 /*
- * In the session's transaction: remove the lines with these names, and with
- * names of pieces of them, and those of the failed ones that have errors; and
- * mark the log (restore_journal_mark()).
+ * In the session's transaction: remove the lines with these names and of
+ * their pieces, and the lines with the names in "failed" that have errors.
+ * Also marks the journal (restore_journal_mark()).
  */
 extern void restore_journal_forget(const RestoreJournal *journal, PGconn *conn,
 								   char *const *names, int n_names,
 								   char *const *failed, int n_failed);
 
-/* Read the lines that runs before have left, by a session without one. */
+/*
+ * Read the lines of earlier runs into the journal, with a session that is not
+ * in a transaction.
+ */
 extern void restore_journal_read(RestoreJournal *journal, PGconn *conn);
 
 /*
- * All is done: remove the log from the target, and free it.  In the same
- * transaction, after the log is dropped, then() runs what is to be seen only
- * with all else; it may be NULL, and is not called if the log is not kept.
- * If a session is lost meanwhile that is tried again, as often as --retries
- * allow.  Other sessions that read the log are waited for, and reported.  If
- * the log cannot be dropped, as by an event trigger of the target, that is a
- * warning.  The statement that signals cancel is the target's own session's
- * afterwards.
+ * At the end of the restore, remove the journal from the target.  Then, in
+ * the same transaction, call then(), for changes that become visible only
+ * when the restore is complete.  It may be NULL, and is not called if the
+ * journal is not kept.  Lost sessions are retried, at most --retries times in
+ * a row.  Waits for other sessions that read the journal, and reports them.
+ * If the journal cannot be dropped, for example because of an event trigger,
+ * there is a warning.  Afterwards, signals cancel the statement of the
+ * target's own session.
  */
 extern void restore_journal_end(RestoreJournal *journal, Target *target,
 								void (*then) (void *arg, PGconn *conn), void *arg);
 
 /* ----------
- * The end of a restore that is one of several is noted elsewhere, too.
+ * A restore of all databases also records the end of each database's restore
+ * (cluster/cluster_notes.h).
  * ----------
  */
 
 /*
- * Note the end of the restore into this database, with the errors that were
- * passed over: before the log is removed, or, if it is done, afterwards.
+ * Record the end of the restore into this database, and the number of ignored
+ * errors.  This is called before the journal is removed, and, with is_done,
+ * after that.
  */
 typedef void (*RestoreJournalNote) (void *arg, Oid database, bool is_done,
 									int errors);
 
-/* In the process of this restore, before it begins. */
+/* Set the function, in the process of this restore and before it begins. */
 extern void restore_journal_set_note(RestoreJournalNote note, void *arg);
 
 /*
- * Have that noted, if it is wanted; a lost session is a retry.  The statement
- * that signals cancel is the target's own session's afterwards.
+ * Call the function, if one was set, again after a lost session.  Afterwards,
+ * signals cancel the statement of the target's own session.
  */
 extern void restore_journal_note(Target *target, bool is_done, int errors);
 
