@@ -717,7 +717,7 @@ run_outside(DefinitionWorker *worker, const DefinitionJob *job, int i)
 	}
 	commit(worker, go_on ? i + 1 : i);
 	free(begun);
-	/* --resume is to make it, when what was wrong is mended */
+	/* --resume creates the entry after the cause was removed */
 	if (!go_on)
 		exit(1);
 }
@@ -745,7 +745,7 @@ run_alone(DefinitionWorker *worker, const DefinitionJob *job, int i)
 			run_outside(worker, job, i);
 			return;
 		}
-		/* --resume is to make it, when what was wrong is mended */
+		/* --resume creates the entry after the cause was removed */
 		if (!go_on && journal != NULL && journal->is_kept)
 			exit(1);
 		definition_log_errors(journal, worker->session, entry, note->n_errors);

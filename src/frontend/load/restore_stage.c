@@ -3,9 +3,9 @@
  *		Creates the target database, through stock pg_restore, and our own
  *		extension.
  *
- * CREATE DATABASE is left to pg_restore, with the entries for settings,
- * comment and privileges of the database.  Everything after it is made in
- * sessions of ours.
+ * pg_restore executes CREATE DATABASE, and the entries for the settings, the
+ * comment and the privileges of the database.  Everything after that is
+ * created in pg_pardump's own sessions.
  *
  * Our extension is a special case: an archive may contain it because the
  * source had it, but a target without its files, or without superuser, must
@@ -39,10 +39,9 @@ restore_stage_begin(RestoreStages *restore)
 	restore->setup.directory = path;
 
 	/*
-	 * In a run of days the directory may look as if it were not needed any
-	 * more: a lock keeps systemd-tmpfiles from it (tmpfiles.d(5)), for as
-	 * long as this process or a child of it lives.  It is a precaution, so it
-	 * may fail.
+	 * systemd-tmpfiles removes directories that were not used for some days,
+	 * but no locked ones (tmpfiles.d(5)).  So lock the directory while this
+	 * process or a child lives.  The restore need not fail without this lock.
 	 */
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0)
@@ -52,7 +51,7 @@ restore_stage_begin(RestoreStages *restore)
 	restore->setup.address = target_restore_address(restore->target, "off");
 }
 
-/* Can our extension be created?  That takes its files, and a superuser. */
+/* Can our extension be created?  This requires its files and a superuser. */
 static bool
 can_make_extension(const RestoreStages *restore)
 {
@@ -69,10 +68,12 @@ can_make_extension(const RestoreStages *restore)
 }
 
 /*
- * That the source has our extension must not keep a target from getting the
- * rest that cannot have it, or has it already; its schema is not a part of it
- * to pg_dump.  A database that is to be created is a copy of template0, and
- * has no extension of ours, also if the one has it that we are in.
+ * Leave out the archive's entries for our extension if the target cannot have
+ * it, or already has it: all other entries must be restored anyway.  pg_dump
+ * dumps the extension's schema with an entry of its own, so the schema is
+ * left out, too.  If the restore creates a database (new_name), this is a
+ * copy of template0 and does not contain the extension, even if the database
+ * of the current session does.
  */
 void
 restore_stage_leave_out_extension(RestoreStages *restore,
@@ -80,7 +81,10 @@ restore_stage_leave_out_extension(RestoreStages *restore,
 {
 	RestoreSchedule *schedule = restore->schedule;
 
-	/* a part of the names of both: usually there is nothing to leave out */
+	/*
+	 * The names of the extension and of its schema contain this text. Usually
+	 * no entry has such a name.
+	 */
 	if (!restore_schedule_has_tag(schedule, PARDUMP_SCHEMA))
 		return;
 	if (new_name == NULL &&
@@ -122,8 +126,9 @@ restore_stage_end(RestoreStages *restore)
 }
 
 /*
- * The options that create the database; NULL terminated, never freed.  A copy
- * stops at the first error, a restore continues, as pg_restore does.
+ * Return pg_restore's options to create the database; NULL terminated, never
+ * freed.  A copy stops at the first error; a restore continues, as pg_restore
+ * does.
  */
 static const char *const *
 create_args(const RestoreStages *restore)
@@ -152,9 +157,9 @@ restore_stage_give_hint(const Options *options, PGconn *conn)
 }
 
 /*
- * There was none of this name when the run of all databases began.  In one
- * that another user has made since, that user's triggers and functions would
- * run.
+ * Refuse a database that did not exist when the run of all databases began.
+ * If another user has created it since then, the restore would execute that
+ * user's triggers and functions.
  */
 pg_noreturn static void
 refuse_others_database(const char *name)
@@ -164,14 +169,18 @@ refuse_others_database(const char *name)
 	pg_fatal_hint("Drop the database or exclude it with --exclude-database, and run the same command with --resume.");
 }
 
-/* What depends on roles, in the database of the name that follows. */
+/*
+ * The dependencies on roles of the objects in a database.  An expression with
+ * the database's name follows.
+ */
 #define OBJECTS_OF \
 "pg_catalog.pg_shdepend s JOIN pg_catalog.pg_database d" \
 " ON d.oid OPERATOR(pg_catalog.=) s.dbid WHERE d.datname OPERATOR(pg_catalog.=) "
 
 /*
- * Something of it failed.  It was made from template0, and has nothing that
- * others own but what is in that, too.
+ * Check a database after pg_restore reported an error.  If the restore has
+ * created it from template0, it contains the same dependencies on roles as
+ * template0.  Others show that another session has created the database.
  */
 static void
 refuse_filled_database(const RestoreStages *restore, const char *name)
