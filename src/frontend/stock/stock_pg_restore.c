@@ -1,7 +1,7 @@
 /*
  * stock_pg_restore.c
- *		Asks stock pg_restore what is to be restored, and runs it on archives
- *		without data.
+ *		Runs stock pg_restore, to find out which entries the user selects, and
+ *		on archives without data.
  */
 #include "base/fe_compat.h"
 
@@ -16,11 +16,12 @@
 #include "stock/stock_pg_restore.h"
 
 /*
- * A signal just before a poll() does not end it: look again after this time.
+ * The timeout of poll(), which a signal that arrives just before it does not
+ * interrupt.
  */
 #define LOOK_AGAIN_MS 200
 
-/* All that it writes until its end, while its words are shown. */
+/* Read the output of pg_restore until its end, and show its messages. */
 static void
 read_output(int fd, ProgramWords *words, PQExpBuffer text)
 {
@@ -53,8 +54,8 @@ read_output(int fd, ProgramWords *words, PQExpBuffer text)
 }
 
 /*
- * pg_restore's own error names only the version of the format that it cannot
- * read.
+ * Print a hint if a newer pg_dump wrote the archive, because pg_restore's
+ * error message contains only the version of the format.
  */
 static void
 hint_at_version(const Toc *toc)
@@ -74,8 +75,9 @@ hint_at_version(const Toc *toc)
 }
 
 /*
- * Ends the process unless all went well.  toc is that of the user's archive,
- * NULL of one of ours.
+ * Wait for the end of pg_restore.  If it failed, exit with its exit code.
+ * toc is the table of contents of the user's archive, or NULL for an archive
+ * that was written here.
  */
 static void
 wait_for_end(pid_t pid, ProgramWords *words, const Toc *toc)
@@ -93,9 +95,9 @@ wait_for_end(pid_t pid, ProgramWords *words, const Toc *toc)
 }
 
 /*
- * Run pg_restore, which connects to nothing, with these arguments (NULL
- * terminated, the program first), and append all that it writes to text.  If
- * it fails its own words are shown, and the process ends with its exit code.
+ * Run pg_restore, without a connection, with these arguments (NULL
+ * terminated, the program first), and append its output to text.  If it
+ * fails, its messages are shown, and the process exits with its exit code.
  */
 static void
 stock_output_read(const char **args, const Toc *toc, PQExpBuffer text)
@@ -114,16 +116,16 @@ stock_output_read(const char **args, const Toc *toc, PQExpBuffer text)
 }
 
 /* ----------
- * Runs `pg_restore -l`, or leaves it all to pg_restore.
+ * Runs pg_restore on the user's archive.
  * ----------
  */
 
-/* Of a line that cannot be read, so much is shown. */
+/* The number of bytes that a message shows of a line. */
 #define SHOWN_BYTES 120
 
 /*
- * Lines of "ID; ...", and comments, which begin with a semicolon
- * (pg_backup_archiver.c:PrintTOCSummary).
+ * Parse the list: lines of the form "ID; ...", and comments, which begin with
+ * a semicolon (pg_backup_archiver.c:PrintTOCSummary).
  */
 static int *
 parse_ids(const char *text, int *n_ids)
@@ -239,9 +241,9 @@ is_selected(const TocEntry *entry, const SimpleStringList *names)
 }
 
 /*
- * "-t shop.orders" is the table "shop.orders" of any schema to pg_restore,
- * and a trigger has the name of its table before its own.  False if neither
- * was given.
+ * Print a hint for two common mistakes: to pg_restore, "-t shop.orders" is
+ * the table "shop.orders" in any schema, and the name of a trigger begins
+ * with that of its table.  Returns false if the user made neither.
  */
 static bool
 hint_at_spelling(const Toc *toc, const SimpleStringList *names)
@@ -319,7 +321,7 @@ stock_list_become(const char *program, const Options *options)
 	int			first = 0;
 
 	args[first++] = program;
-	/* it would prompt even without a terminal */
+	/* pg_restore would ask for a password even without a terminal */
 	if (options->connection.prompt_password == TRI_DEFAULT &&
 		!typed_password_has_terminal())
 		args[first++] = "-w";
@@ -357,16 +359,17 @@ stock_list_run(const char *program, const Options *options, const char *path)
  * ----------
  */
 
-/* How often to look whether it has ended. */
+/* The interval at which the end of pg_restore is checked. */
 #define LOOK_AGAIN_US 5000
 
 #define MAX_ARGS 48
 
 /*
- * What it says of an error, and at the end if it continued after some
- * (pg_restore.c:main), when the locale is C.  The number in that is too large
- * with --jobs: a worker's errors are added to those from before it began, as
- * often as it does something (pg_backup_archiver.c:restore_toc_entry).
+ * The beginnings of pg_restore's messages for an error, and at the end if it
+ * continued after errors (pg_restore.c:main); with locale C.  The number in
+ * the last message is too large with --jobs: after each entry, a worker
+ * returns the number of its errors including those from before it was forked
+ * (pg_backup_archiver.c:restore_toc_entry).  So the messages are counted.
  */
 #define ERROR_WORDS "pg_restore: error: "
 #define IGNORED_WORDS "pg_restore: warning: errors ignored on restore: "
@@ -387,7 +390,7 @@ stock_pg_restore_find(const char *pg_dump_path)
 	return path;
 }
 
-/* Once: runs are many, and so may be the entries. */
+/* The index is made once, because there may be many runs and many entries. */
 void
 stock_pg_restore_set_toc(PgRestoreSetup *setup, const Toc *toc)
 {
@@ -396,8 +399,9 @@ stock_pg_restore_set_toc(PgRestoreSetup *setup, const Toc *toc)
 }
 
 /*
- * A table that others depend on, without anything to do: pg_restore -j keeps
- * entries apart that lock the same table (identify_locking_dependencies).
+ * Make an entry for a table that others depend on, which creates nothing.
+ * With such entries, pg_restore -j does not process two entries that lock the
+ * same table at the same time (identify_locking_dependencies).
  */
 static TocEntry
 table_stub(const TocEntry *table)
@@ -410,7 +414,10 @@ table_stub(const TocEntry *table)
 	return stub;
 }
 
-/* Leave only dependencies on what is there: pg_restore checks their range. */
+/*
+ * Remove dependencies on entries that the archive does not contain, because
+ * pg_restore checks the range of their numbers.
+ */
 static void
 keep_dependencies(TocEntry *entry, const bool *present, int max_dump_id)
 {
@@ -426,8 +433,9 @@ keep_dependencies(TocEntry *entry, const bool *present, int max_dump_id)
 }
 
 /*
- * The archive's table of contents: the tables that the entries depend on, and
- * the entries.  Its entries' dependencies are its own, all else is borrowed.
+ * Make the archive's table of contents: the tables that the entries depend
+ * on, and the entries.  It owns the dependencies of its entries, and borrows
+ * everything else.
  */
 static Toc
 make_toc(const PgRestoreSetup *setup, const TocEntry *entries, int n_entries)
@@ -450,7 +458,7 @@ make_toc(const PgRestoreSetup *setup, const TocEntry *entries, int n_entries)
 			if (present[id] || by_id[id] == NULL ||
 				!toc_entry_is(by_id[id], "TABLE"))
 				continue;
-			/* stubs come before all that depends on them */
+			/* stubs precede the entries that depend on them */
 			present[id] = true;
 			toc.entries[toc.n_entries++] = table_stub(by_id[id]);
 		}
@@ -483,7 +491,7 @@ write_archive(const char *directory, const PgRestoreSetup *setup,
 	free(toc.entries);
 }
 
-/* Returns how many there are then. */
+/* Add arguments.  Returns the new number of arguments. */
 static int
 stock_pg_restore_add_args(const char **args, int n, const char *const *more)
 {
@@ -496,7 +504,7 @@ stock_pg_restore_add_args(const char **args, int n, const char *const *more)
 	return n;
 }
 
-/* What the user said of how definitions are made; the same. */
+/* Add the user's options for definitions, in the same way. */
 static int
 add_user_args(const char **args, int n, const Options *options)
 {
@@ -563,7 +571,7 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 	args[n] = NULL;
 	run->pid = child_program_start(args, peer_address_secrets(setup->address),
 								   -1, &run->words, "pg_restore: ");
-	/* long runs connect again, when the password may have changed */
+	/* pg_restore may connect again after the password has changed */
 	run->command = setup->address->command;
 	run->n_errors = setup->n_errors;
 	if (run->n_errors)
@@ -574,8 +582,8 @@ stock_pg_restore_start(PgRestoreRun *run, const PgRestoreSetup *setup,
 }
 
 /*
- * Has it ended?  Then *ok tells whether all went well, and the archive is
- * gone.
+ * Has pg_restore ended?  If so, sets *ok to whether it succeeded, and removes
+ * the archive.
  */
 static bool
 has_ended(PgRestoreRun *run, bool *ok)
@@ -597,8 +605,11 @@ has_ended(PgRestoreRun *run, bool *ok)
 	if (WIFSIGNALED(status))
 		pg_log_error("%s was terminated by signal %d: %s", "pg_restore",
 					 WTERMSIG(status), strsignal(WTERMSIG(status)));
-	/* one that was killed says nothing */
-	/* several runs may end at the same time, in several processes */
+
+	/*
+	 * A killed pg_restore reports no error, but counts as one.  Several runs
+	 * may end at the same time, in several processes.
+	 */
 	if (run->n_errors && !*ok)
 		(void) __sync_fetch_and_add(run->n_errors,
 									Max(run->words.n_counted, 1));
