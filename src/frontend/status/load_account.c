@@ -1,11 +1,12 @@
 /*
  * load_account.c
- *		What a copy or a restore did: stages, summary, account of a failure.
+ *		The stages of a copy or a restore, its summary, and the account of a
+ *		failure.
  *
- * A dump that fails removes what it has made.  A target does have something,
- * which the user has to know before deciding whether to go on with --resume
- * or to begin again: so an exit callback says which rows were committed, and
- * what has not been made.
+ * A dump that fails removes its files.  A copy or restore that fails leaves
+ * the target with some of the contents, and the user has to decide whether to
+ * continue with --resume or to start again.  So an exit callback reports
+ * which rows were committed and which objects are missing.
  */
 #include "base/fe_compat.h"
 
@@ -16,7 +17,7 @@
 #include "status/load_account.h"
 #include "status/summary.h"
 
-/* Tables named in the account of a failure. */
+/* The number of tables that the account of a failure names. */
 #define TABLES_SHOWN 10
 
 /* Names of stages in the event log. */
@@ -38,8 +39,9 @@ seconds_between(const LoadAccount *account, LoadStage from, LoadStage to)
  */
 
 /*
- * How many tables do not have all of their rows; the first are named.  At the
- * end of a restore that went on after errors, too.
+ * Return the number of tables without all of their rows, and the names of the
+ * first ones.  There may also be such tables at the end of a restore, which
+ * continues after errors.
  */
 static int
 find_missing(const Run *run, PQExpBuffer names)
@@ -84,7 +86,7 @@ account_for_rows(const Run *run)
 							n_objects, results->n_objects);
 }
 
-/* What the target has when the rows are to be there, or on their way. */
+/* The account of a failure after the first rows were sent. */
 static void
 account_for_all(const LoadAccount *account)
 {
@@ -117,25 +119,25 @@ load_account_report_at_exit(void *arg)
 
 	if (account->stage == LOAD_STAGE_PLAN)
 		return;
-	/* what ended the run was said before, maybe by another process */
+	/* the cause was reported before, possibly by another process */
 	pg_log_error(options->restore ? "the restore was not completed" :
 				 "the copy was not completed");
 	if (account->stage == LOAD_STAGE_DEFINITIONS)
 	{
-		/* of runs before it may have more */
+		/* an earlier run may have loaded rows */
 		if (!options->resume)
 			pg_log_error_detail("The target contains some of the definitions but no rows.");
 	}
 	else if (account->stage == LOAD_STAGE_COMPARE &&
 			 options->restore == NULL && !account->incomplete)
-		/* as far as we know: that all rows are there might be the error */
+		/* no more is certain, as the comparison might have found an error */
 		pg_log_error_detail("All rows were copied before source and target were compared.");
 	else
 		account_for_all(account);
 
 	/*
-	 * Not offered where the run has left no journal; of all databases, the
-	 * process that runs them offers it once.
+	 * --resume needs a journal.  With --all-databases, the process that runs
+	 * the restores of the databases prints the hint once.
 	 */
 	if (account->can_resume && message_database() == NULL &&
 		!(account->must_restart && *account->must_restart))
@@ -173,7 +175,7 @@ load_account_indexes(LoadAccount *account, Run *run,
  * ----------
  */
 
-/* One line for each table, for who has asked for more words (-v). */
+/* Print a line for each table, with -v. */
 static void
 log_tables(const Run *run)
 {
@@ -197,8 +199,8 @@ log_tables(const Run *run)
 }
 
 /*
- * The stages that there were, all but the end, in the order of time: fills in
- * at most LOAD_STAGE_END of them, and returns how many.
+ * Fill in the stages of the run in the order of time, without the end; at
+ * most LOAD_STAGE_END.  Returns their number.
  */
 static int
 load_account_stages(const LoadAccount *account, ReportStage *stages)
@@ -217,8 +219,8 @@ load_account_stages(const LoadAccount *account, ReportStage *stages)
 }
 
 /*
- * How long each stage took, as a text; owned.  The summary shows the time of
- * the comparison with its result.
+ * Return the duration of each stage, as a text; owned.  The summary shows the
+ * time of the comparison with its result.
  */
 static char *
 load_account_times(const LoadAccount *account, bool with_comparison)
@@ -256,7 +258,7 @@ append_work(PQExpBuffer text, const FileResults *results,
 	appendPQExpBufferChar(text, ')');
 }
 
-/* What earlier runs have restored; owned, and NULL if there is nothing. */
+/* Describe the work of earlier runs; owned, and NULL if there is none. */
 static char *
 load_account_before(const LoadAccount *account)
 {
@@ -360,7 +362,10 @@ load_account_print(const LoadAccount *account, FILE *out)
  * ----------
  */
 
-/* What was not built, as a restore may go on after an error, is not shown. */
+/*
+ * Return the builds for the page.  A restore may continue after an error, so
+ * some indexes may be missing; these are not shown.
+ */
 static ReportBuild *
 collect_builds(const IndexBuilds *indexes, int *n_builds)
 {

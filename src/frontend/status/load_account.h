@@ -13,48 +13,49 @@ typedef enum LoadStage
 {
 	LOAD_STAGE_PLAN,			/* nothing was done on the target */
 	LOAD_STAGE_DEFINITIONS,
-	LOAD_STAGE_ROWS,			/* and indexes side by side */
-	LOAD_STAGE_INDEXES,			/* that are left */
+	LOAD_STAGE_ROWS,			/* and indexes of complete tables */
+	LOAD_STAGE_INDEXES,			/* the remaining ones */
 	LOAD_STAGE_REST,
 	LOAD_STAGE_ANALYZE,
-	LOAD_STAGE_COMPARE,			/* if it is asked for */
+	LOAD_STAGE_COMPARE,			/* with --compare */
 	LOAD_STAGE_END
 } LoadStage;
 
 typedef struct LoadAccount
 {
 	const Run  *run;
-	char	   *copied;			/* which database a copy copied to which
-								 * other; owned */
-	const char *formats;		/* in which a copy's tables crossed, and why;
-								 * NULL if there is nothing to say */
-	char	   *compared;		/* what was compared, and is equal; NULL if
-								 * nothing was */
+	char	   *copied;			/* source and target of a copy; owned */
+	const char *formats;		/* the row formats of a copy's tables, and the
+								 * reasons; NULL if they are not reported */
+	char	   *compared;		/* the tables that were compared and are
+								 * equal; NULL if none were */
 	const IndexBuilds *indexes; /* NULL before LOAD_STAGE_ROWS */
-	bool		incomplete;		/* there were errors, after the rows or at any
-								 * time of a restore, and the run fails by
-								 * them */
-	bool		can_resume;		/* a restore's --resume continues from here */
-	const volatile bool *must_restart;	/* in shared memory: but it must not,
-										 * as a worker has found; or NULL */
+	bool		incomplete;		/* the run will fail because of errors after
+								 * the rows, or at any time of a restore */
+	bool		can_resume;		/* --resume can continue the restore */
+	const volatile bool *must_restart;	/* in shared memory: a worker has
+										 * found that it cannot; or NULL */
 	LoadStage	stage;
 	int64		began_us[LOAD_STAGE_END + 1];	/* by stage, microseconds
-												 * since 1970; 0 = not */
+												 * since 1970; 0 = not begun */
 } LoadAccount;
 
 /*
- * From here on, a failure is followed by an account of what the target has.
+ * From now on, a failure is followed by an account of the target's contents.
  */
 extern void load_account_begin(LoadAccount *account, const Run *run);
 
-/* A stage begins now: for the account, the event log, and the page. */
+/* Begin a stage, for the account, the event log and the page of --report. */
 extern void load_account_stage(LoadAccount *account, LoadStage stage);
 
-/* Indexes are built while rows are loaded, and shown with them; borrowed. */
+/*
+ * Set the index builds of the run, which the progress display and the account
+ * show; borrowed.
+ */
 extern void load_account_indexes(LoadAccount *account, Run *run,
 								 const IndexBuilds *indexes);
 
-/* All is done: tables, rows, bytes, seconds. */
+/* Print the summary at the end: tables, rows, bytes and times. */
 extern void load_account_print(const LoadAccount *account, FILE *out);
 
 /* ----------
@@ -63,8 +64,8 @@ extern void load_account_print(const LoadAccount *account, FILE *out);
  */
 
 /*
- * All is done, but for n_errors that a restore passed over: write the page
- * (see report_end()).
+ * At the end, write the page (see report_end()).  n_errors is the number of
+ * errors that a restore has ignored.
  */
 extern void load_page_end(Report *page, const LoadAccount *account, int n_errors,
 						  const PeerAddress *target_address);
