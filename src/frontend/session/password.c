@@ -3,11 +3,11 @@
  *		Passwords for connections: typed by the user, printed by a command, or
  *		handed to programs.
  *
- * simple_prompt() is not used, as a signal does not end it: a handler without
- * SA_RESTART makes it return an empty password, a signal that kills the
- * process leaves the terminal without echo, and one that comes just before
- * the read is noticed only after the next line.  Here signals are held back
- * except while the program waits for input.
+ * simple_prompt() is not used, because it does not handle signals: a handler
+ * without SA_RESTART makes it return an empty password, a signal that kills
+ * the process leaves the terminal without echo, and a signal that arrives
+ * just before the read is noticed only after the next line.  Here signals are
+ * blocked except while the program waits for input.
  */
 #include "base/fe_compat.h"
 
@@ -75,7 +75,7 @@ typedef struct TypedPassword
 static TypedPassword *passwords;
 
 /* ----------
- * Which server and role
+ * The server and role of a password
  * ----------
  */
 
@@ -102,9 +102,9 @@ get_option(const PQconninfoOption *options, const char *keyword)
 }
 
 /*
- * The options that a connection with these parameters has, except that a
- * service in the connection string is only named.  PQconninfoFree() frees
- * them.
+ * Return the options of a connection with these parameters.  The options of a
+ * service that the connection string names are not among them.
+ * PQconninfoFree() frees the result.
  */
 static PQconninfoOption *
 all_options(const ConnParams *params)
@@ -125,7 +125,10 @@ all_options(const ConnParams *params)
 	return result;
 }
 
-/* Parameters with the same result share a password.  Owned. */
+/*
+ * Return a text for the server and role.  Parameters with the same text share
+ * a password.  Owned.
+ */
 static char *
 server_and_role(const PQconninfoOption *options)
 {
@@ -167,14 +170,14 @@ prompt_text(const PQconninfoOption *options, bool has_service)
  * ----------
  */
 
-/* Up to the end of the line or of the input.  Owned. */
+/* Read up to the end of the line or of the input.  Owned. */
 static char *
 read_line(int fd)
 {
 	PQExpBufferData buf = buffer_new();
 	char		c;
 
-	/* byte by byte, since the rest of standard input is not ours */
+	/* byte by byte, as another program may read the rest of the input */
 	while (interrupt_wait_input(fd))
 	{
 		ssize_t		n = read(fd, &c, 1);
@@ -193,7 +196,7 @@ read_line(int fd)
 static void
 write_text(int fd, const char *text)
 {
-	/* without a prompt the answer can be read anyway */
+	/* if this fails, the answer can be read without a prompt */
 	if (write(fd, text, strlen(text)) < 0)
 		return;
 }
@@ -215,8 +218,8 @@ ask_on(int in, int out, const char *prompt)
 		silent.c_lflag &= ~ECHO;
 
 		/*
-		 * What was typed before the prompt is dropped with this: it was not
-		 * meant as a password, and would be shown.
+		 * TCSAFLUSH discards characters that were typed before the prompt:
+		 * they were not meant as a password, and were shown.
 		 */
 		tcsetattr(in, TCSAFLUSH, &silent);
 	}
@@ -232,7 +235,10 @@ ask_on(int in, int out, const char *prompt)
 	return result;
 }
 
-/* NULL if there is no terminal and none is needed; owned. */
+/*
+ * Ask for a password.  Returns NULL if there is no terminal, unless is_forced
+ * is set; owned.
+ */
 static char *
 ask(const char *prompt, bool is_forced)
 {
@@ -260,7 +266,7 @@ typed_password_has_terminal(void)
 }
 
 /* ----------
- * What was typed
+ * The typed passwords
  * ----------
  */
 const char *
@@ -313,29 +319,33 @@ typed_password_ask(const ConnParams *params)
  * ----------
  */
 
-/* Tokens have some thousand bytes. */
+/* The longest password, plus one.  Tokens have some thousand bytes. */
 #define PASSWORD_BYTES 32768
 
-/* Of what the command has said on its standard error. */
+/* The number of bytes of the command's standard error that are kept. */
 #define WORDS_BYTES 2000
 
-/* Run it at most this often; and for a program that runs, this often. */
+/* The shortest interval of runs, and the interval while a program runs. */
 #define RUN_AGAIN_MS 1000
 #define TICK_MS (60 * 1000)
 
-/* How often to look whether it has ended, or another process has run it. */
+/*
+ * The interval of checks whether the command, or that of another process, has
+ * ended.
+ */
 #define LOOK_MS 10
 
 /*
- * Reads after its end, of up to 4 kB: more than a pipe has room for.  A
- * process that it has left behind may write without an end.
+ * The number of reads after the end of the command, of up to 4 kB each: more
+ * than a pipe can contain.  There is a limit because a process that the
+ * command has left behind may write forever.
  */
 #define LAST_READS 256
 
-/* How long it may take, unless PGCONNECT_TIMEOUT says otherwise. */
+/* The longest run, unless PGCONNECT_TIMEOUT is set. */
 #define TIMEOUT_S 30
 
-/* In shared memory; all but the lock belongs to the process that has it. */
+/* In shared memory.  The process that has the lock accesses the rest. */
 typedef struct LastRun
 {
 	pthread_mutex_t lock;
@@ -351,7 +361,7 @@ struct PasswordCommand
 	char	   *text;
 	int			file;
 	LastRun    *last;
-	char	   *password;		/* what this process was given last */
+	char	   *password;		/* the last results in this process */
 	char	   *failure;
 };
 
@@ -361,8 +371,8 @@ typedef struct CommandRun
 	pid_t		pid;
 	int			out_fd;			/* -1 once closed */
 	int			err_fd;
-	PQExpBufferData out;		/* of its first line, and no more */
-	PQExpBufferData err;		/* its first bytes */
+	PQExpBufferData out;		/* its output, up to PASSWORD_BYTES */
+	PQExpBufferData err;		/* the beginning of its standard error */
 } CommandRun;
 
 static PasswordCommand *commands;
@@ -373,11 +383,11 @@ static PasswordCommand *commands;
  */
 
 /*
- * libpq matches "*" with any host, so that it need not be known how it has
- * the server's name: with addresses, several hosts and sockets there are
- * several ways (fe-connect.c:passwordFromFile).  One write, and none that
- * makes the file shorter: a program may be reading.  libpq passes over the
- * empty lines at the end.
+ * Write a passfile.  Its line has "*" for the host, which matches any host,
+ * because libpq compares different names depending on addresses, sockets and
+ * lists of hosts (fe-connect.c:passwordFromFile).  A program may be reading
+ * the file, so it is written with one call and never becomes shorter: empty
+ * lines, which libpq ignores, fill it up.
  */
 static void
 write_file(int fd, const char *password)
@@ -400,7 +410,10 @@ write_file(int fd, const char *password)
 	termPQExpBuffer(&text);
 }
 
-/* libpq reads only regular files that others may not read. */
+/*
+ * Create a file in memory.  libpq accepts only regular files that no other
+ * user may read.
+ */
 static int
 new_file(void)
 {
@@ -418,7 +431,7 @@ password_file_new(const char *password)
 {
 	int			fd = new_file();
 
-	/* a line of a passfile ends there */
+	/* these characters would end the line of the passfile */
 	if (strpbrk(password, "\r\n") != NULL)
 		pg_fatal("the password contains a newline or carriage return");
 	write_file(fd, password);
@@ -430,7 +443,7 @@ password_file_new(const char *password)
  * ----------
  */
 
-/* As libpq has it, but no command may take for ever. */
+/* Return libpq's timeout; if there is none, the command has one anyway. */
 static int
 timeout_s(void)
 {
@@ -463,7 +476,10 @@ start_command(CommandRun *run, const char *text)
 	initPQExpBuffer(&run->err);
 }
 
-/* Bytes beyond the limit are read and dropped. */
+/*
+ * Read some bytes, and close the file at its end.  Bytes beyond the limit are
+ * discarded.
+ */
 static void
 read_some(int *fd, PQExpBuffer buf, size_t limit)
 {
@@ -482,7 +498,7 @@ read_some(int *fd, PQExpBuffer buf, size_t limit)
 	memset(bytes, 0, sizeof(bytes));
 }
 
-/* Take what comes; false if nothing has for wait_ms. */
+/* Read the available output.  Returns false if none arrives for wait_ms. */
 static bool
 hear_command(CommandRun *run, int wait_ms)
 {
@@ -501,8 +517,9 @@ hear_command(CommandRun *run, int wait_ms)
 }
 
 /*
- * Until the shell has ended: what it has left behind may have its output
- * open still.  Returns NULL, or what went wrong (owned).
+ * Wait until the shell has ended, and not until the end of its output, which a
+ * process that it has left behind may keep open.  Returns NULL, or an error
+ * (owned).
  */
 static char *
 wait_for_command(CommandRun *run)
@@ -529,7 +546,10 @@ wait_for_command(CommandRun *run)
 	return status == 0 ? NULL : wait_result_to_str(status);
 }
 
-/* The first line, without its end; returns NULL, or what is wrong with it. */
+/*
+ * Truncate the output to its first line, without the newline.  Returns NULL,
+ * or an error (owned).
+ */
 static char *
 check_output(PQExpBuffer out)
 {
@@ -547,7 +567,7 @@ check_output(PQExpBuffer out)
 	return out->len == 0 ? pg_strdup("its output is empty") : NULL;
 }
 
-/* What went wrong, with what the command itself says. */
+/* Record the error, with the messages of the command. */
 static void
 password_command_note_failure(LastRun *last, const char *problem, PQExpBuffer err)
 {
@@ -561,7 +581,10 @@ password_command_note_failure(LastRun *last, const char *problem, PQExpBuffer er
 	free(words);
 }
 
-/* Its output is wiped from memory, but for the one place it is kept at. */
+/*
+ * Run the command.  Its output is kept in shared memory and in the file, and
+ * removed from all other memory.
+ */
 static void
 run_command(PasswordCommand *command)
 {
@@ -578,9 +601,9 @@ run_command(PasswordCommand *command)
 	problem = wait_for_command(&run);
 
 	/*
-	 * The shell leads a group of its own, so that this ends also what the
-	 * command has left running in the background.  Such a process might hold
-	 * the pipe open, or prompt the user later.
+	 * The shell has its own process group, so this also ends processes that
+	 * the command has left in the background.  Such a process might keep the
+	 * pipe open, or prompt the user later.
 	 */
 	child_process_end_asked(run.pid);
 	if (run.out_fd >= 0)
@@ -600,8 +623,8 @@ run_command(PasswordCommand *command)
 	last->ended_at = clock_monotonic_ms();
 
 	/*
-	 * termPQExpBuffer() would leave the password in memory that is used
-	 * again.
+	 * Overwrite the password: termPQExpBuffer() would leave it in memory that
+	 * is used again.
 	 */
 	memset(run.out.data, 0, run.out.maxlen);
 	termPQExpBuffer(&run.out);
@@ -644,7 +667,7 @@ password_command_run(PasswordCommand *command, const char **failure)
 	LastRun    *last = command->last;
 	bool		failed;
 
-	/* its owner may take its time; a signal must be heeded meanwhile */
+	/* another process may have the lock for long: check for signals */
 	while (!robust_mutex_hold(&last->lock, false))
 	{
 		interrupt_check();
@@ -659,8 +682,8 @@ password_command_run(PasswordCommand *command, const char **failure)
 	failed = last->failed;
 
 	/*
-	 * The results are copies of this process's own, as another process may
-	 * run the command as soon as the lock is free.
+	 * This process returns its own copies, because another process may run
+	 * the command as soon as the lock is free.
 	 */
 	pthread_mutex_unlock(&last->lock);
 	*failure = failed ? command->failure : NULL;
@@ -677,9 +700,9 @@ password_command_first(const char *text)
 		return NULL;
 
 	/*
-	 * A signal that kills this process would leave the processes of the
-	 * command behind, and a terminal sends them none: they have a session of
-	 * their own.
+	 * Signals are only recorded during the command.  One that killed this
+	 * process would leave the processes of the command behind, and Ctrl-C
+	 * does not reach them, as they have their own session.
 	 */
 	interrupt_begin_notes();
 	password = password_command_run(password_command_get(text), &failure);
@@ -700,7 +723,7 @@ password_command_tick(PasswordCommand *command)
 {
 	const char *failure;
 
-	/* a look without the lock: at worst it is a moment too late */
+	/* without the lock, a change may be noticed a moment too late */
 	if (command && is_older(command->last, TICK_MS) &&
 		password_command_run(command, &failure) == NULL)
 		pg_log_warning("%s", failure);

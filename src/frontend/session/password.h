@@ -23,7 +23,7 @@ extern const char *conninfo_value(const PQconninfoOption *options,
 extern void conninfo_append(PQExpBuffer buf, const char *keyword,
 							const char *value);
 
-/* Is this one of these words, which end with NULL? */
+/* Is the keyword one of these words, the last of which is NULL? */
 extern bool conninfo_is_one_of(const char *keyword, const char *const *words);
 
 /* Set a variable of the environment, or remove it if value is NULL. */
@@ -35,9 +35,9 @@ extern void environment_set(const char *name, const char *value);
  */
 
 /*
- * The password that was typed for the server and role of these parameters, in
- * this process or before it was forked, or NULL.  It is empty if the user
- * typed none.  Borrowed.
+ * Return the password that was typed for the server and role of these
+ * parameters, in this process or before it was forked, or NULL.  It is empty
+ * if the user has entered none.  Borrowed.
  */
 extern const char *typed_password_find(const ConnParams *params);
 
@@ -62,25 +62,25 @@ extern bool typed_password_has_terminal(void);
 typedef struct PasswordCommand PasswordCommand;
 
 /*
- * A file in memory, which no directory shows, that libpq can read as a
- * passfile: it has this password for each server, database and role.  Returns
- * its descriptor, which is not inherited by programs (see ChildSecrets), and
- * is never 0.
+ * Create a file in memory that libpq can read as a passfile, and that is in no
+ * directory.  It contains this password for each server, database and role.
+ * Returns its descriptor, which programs do not inherit (see ChildSecrets),
+ * and which is never 0.
  */
 extern int	password_file_new(const char *password);
 
 /*
- * The command of this text, or NULL for NULL.  All that asks for the same
- * text gets the same command.  Processes that are forked later share it: one
- * of them runs it at a time, and at most once a second; the others take its
- * last output.
+ * Return the command with this text, or NULL for NULL.  The same text gives
+ * the same command.  Processes that are forked later share the command: one
+ * process at a time runs it, at most once a second; the others use its last
+ * output.
  */
 extern PasswordCommand *password_command_get(const char *text);
 
 /*
- * The password for a new connection: NULL if the command has failed, and why
- * is in *failure then (both borrowed until the next call).  It may take as
- * long as an attempt to connect.
+ * Return the password for a new connection.  Returns NULL if the command has
+ * failed, and sets *failure to the reason.  Both are borrowed until the next
+ * call.  The call may take as long as an attempt to connect.
  */
 extern const char *password_command_run(PasswordCommand *command,
 										const char **failure);
@@ -91,12 +91,16 @@ extern const char *password_command_run(PasswordCommand *command,
  */
 extern const char *password_command_first(const char *text);
 
-/* Its output as password_file_new() has it, written again if it changes. */
+/*
+ * Return the descriptor of a file with the output of the command, like that of
+ * password_file_new().  If the output changes, the file is written again.
+ */
 extern int	password_command_file(const PasswordCommand *command);
 
 /*
- * A program that was given that file runs: call this every moment.  Once a
- * minute the command is run again, as the program may connect again.
+ * Call this regularly while a program runs that was given the file.  Once a
+ * minute, the command is run again, because the program may connect again.
+ * Does nothing for NULL.
  */
 extern void password_command_tick(PasswordCommand *command);
 
