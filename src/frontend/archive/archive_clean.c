@@ -77,9 +77,9 @@ sync_all_files(const char *path)
 	int			n_files = for_all_files(path, false, &n_done);
 
 	/*
-	 * Count the files first, so that the progress can show a percentage. Each
-	 * file is opened again by its name, because the workers that wrote it
-	 * have ended.
+	 * The files are counted first, so that the progress can show a
+	 * percentage.  Each file is opened again by its name, because the workers
+	 * that wrote it have ended.
 	 */
 	progress_stage_count("syncing files to disk", "", &n_done, n_files);
 	(void) for_all_files(path, true, &n_done);

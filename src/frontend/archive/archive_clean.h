@@ -29,7 +29,7 @@ extern void archive_sync_files(const char *path, SyncMethod sync_method);
 extern void archive_sync_file_system(const char *path);
 
 /*
- * Flush the directory after a file got its name there. made says that the
+ * Flush the directory after a file got its name there.  made says that the
  * directory is new: then its parent is flushed too.
  */
 extern void archive_sync_directory(const char *path, bool made);

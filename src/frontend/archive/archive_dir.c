@@ -157,7 +157,7 @@ bytes_in(const char *directory)
 }
 
 /*
- * Will files of the previous archive be copied? Links and clones work only
+ * Will files of the previous archive be copied?  Links and clones work only
  * within a file system.  If that cannot be determined, assume a copy: an
  * unnecessary warning does less harm than a full disk.
  */
@@ -295,7 +295,7 @@ remove_file(const ArchiveDir *dir, const char *name)
 }
 
 /*
- * An exit callback that removes all files of an unfinished archive. toc.dat
+ * An exit callback that removes all files of an unfinished archive.  toc.dat
  * is removed first, if it exists already, because the other files are not an
  * archive without it.
  */

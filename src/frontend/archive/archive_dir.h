@@ -31,7 +31,8 @@ typedef struct ArchiveFile ArchiveFile;
 /*
  * Begin a file that is written to the sink, a new file of an ArchiveDir,
  * which this function takes over.  Data is compressed first, unless compress
- * is NULL. result, which is one of results, is set when the file is complete.
+ * is NULL.  result, which is one of results, is set when the file is
+ * complete.
  */
 extern ArchiveFile *archive_file_begin(FileResults *results,
 									   FileResult *result, Sink *sink,
@@ -88,7 +89,7 @@ extern void archive_space_check(const char *directory,
 
 /*
  * archive_space_expect() returns the likely size of the archive without files
- * of the previous one. archive_space_available() sets the free space of the
+ * of the previous one.  archive_space_available() sets the free space of the
  * directory's file system, including files that --clean-output will remove,
  * and returns false if it is unknown.
  */
@@ -100,7 +101,7 @@ extern bool archive_space_available(const char *directory,
 typedef struct ArchiveDir ArchiveDir;
 
 /*
- * Does the directory exist? Exits with a message if it is not empty, so that
+ * Does the directory exist?  Exits with a message if it is not empty, so that
  * no archive, or, with of_all, no archives of all databases, can be written
  * there.
  */
@@ -121,7 +122,7 @@ extern DIR *archive_dir_open_new(const char *path, bool of_all, bool *made);
 
 /*
  * Exits with a message if the file at path, from this option, would be in the
- * directory, which may contain only files of the archive. directory may be
+ * directory, which may contain only files of the archive.  directory may be
  * NULL.
  */
 extern void archive_dir_keep_out(const char *directory, const char *option,
@@ -179,12 +180,12 @@ extern void archive_dir_take_file(const ArchiveDir *dir, const char *path,
 extern Sink *archive_dir_new_file(const ArchiveDir *dir, const char *name);
 
 /*
- * Reuse an open file for the archive. archive_dir_link_file() creates a hard
- * link, so that both names are the same file. archive_dir_clone_file()
+ * Reuse an open file for the archive.  archive_dir_link_file() creates a hard
+ * link, so that both names are the same file.  archive_dir_clone_file()
  * creates a new file that shares the blocks, and returns it open for reading.
- * They return false or -1 if the file system does not support that. from_name
- * is the name of the file in from_dir; it is used only if the system cannot
- * link an open file.
+ * They return false or -1 if the file system does not support that.
+ * from_name is the name of the file in from_dir; it is used only if the
+ * system cannot link an open file.
  */
 extern bool archive_dir_link_file(const ArchiveDir *dir, int fd, int from_dir,
 								  const char *from_name, const char *name);

@@ -28,7 +28,7 @@
 
 /*
  * The mark of archives of pg_pardump, which have a manifest.  It follows the
- * version of pg_dump, and our own version follows the mark. pg_restore only
+ * version of pg_dump, and our own version follows the mark.  pg_restore only
  * prints that text (-l, -f).
  */
 #define TOC_MARK ", pg_pardump "
@@ -138,7 +138,7 @@ toc_entry_is(const TocEntry *entry, const char *desc)
 	return strcmp(entry->desc, desc) == 0;
 }
 
-/* Is the entry of one of these kinds? NULL follows the last kind. */
+/* Is the entry of one of these kinds?  NULL follows the last kind. */
 extern bool toc_entry_is_one_of(const TocEntry *entry,
 								const char *const *descs);
 
@@ -163,8 +163,8 @@ extern bool toc_entry_is_group_privilege(const TocEntry *entry);
 extern bool toc_entry_makes_large_objects(const TocEntry *entry);
 
 /*
- * Does the entry have rows, which workers read? The only other data are large
- * objects.
+ * Does the entry have rows, which workers read?  The only other data are
+ * large objects.
  */
 static inline bool
 toc_entry_is_table_data(const TocEntry *entry)

@@ -47,7 +47,7 @@ extern int	compare_strings(const void *a, const void *b);
 
 /*
  * Returns the index of the first of n sorted elements that is not less than
- * the key, or n if all are less. bytes is the size of an element. compare()
+ * the key, or n if all are less.  bytes is the size of an element.  compare()
  * is as for qsort(); its arguments are two elements, or an element and the
  * key.
  */

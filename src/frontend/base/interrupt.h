@@ -90,7 +90,7 @@ extern bool interrupt_wait_input(int fd);
 extern void interrupt_set_connection(PGconn *conn);
 
 /*
- * interrupt_came() returns whether a signal was recorded. interrupt_check()
+ * interrupt_came() returns whether a signal was recorded.  interrupt_check()
  * exits with a message in this case.
  */
 extern bool interrupt_came(void);
@@ -123,7 +123,7 @@ extern void cleanup_forget_all(void);
 extern void cleanup_begin_process(void);
 
 /*
- * Does the exit stack belong to this process? It does not in a worker, which
+ * Does the exit stack belong to this process?  It does not in a worker, which
  * must not undo changes of its leader.  Safe in a signal handler.
  */
 extern bool cleanup_is_mine(void);

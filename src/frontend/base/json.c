@@ -290,7 +290,7 @@ skip(JsonReader *reader, int depth)
 	{
 		/*
 		 * The function does not check whether this is a valid number, because
-		 * skipped values are not used. strspn() stops at the zero byte after
+		 * skipped values are not used.  strspn() stops at the zero byte after
 		 * the text.
 		 */
 		size_t		len = strspn(reader->pos, "+-.0123456789eE");

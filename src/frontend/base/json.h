@@ -32,7 +32,7 @@ extern void json_begin(JsonReader *reader, const char *text, size_t len);
 extern void json_enter(JsonReader *reader, char open);
 
 /*
- * Is there another member or element? Reads the comma, or the closing '}' or
+ * Is there another member or element?  Reads the comma, or the closing '}' or
  * ']'.  *first must be true before the first call, and is then set to false.
  */
 extern bool json_more(JsonReader *reader, char close, bool *first);

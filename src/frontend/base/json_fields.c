@@ -65,7 +65,7 @@ is_ascii(const char *text)
 }
 
 /*
- * Must this text be written as hexadecimal digits? JSON is UTF-8 (RFC 8259,
+ * Must this text be written as hexadecimal digits?  JSON is UTF-8 (RFC 8259,
  * section 8.1), but names and paths may contain any bytes.  A text that
  * begins like such digits is also written as digits, since a reader would
  * mistake it for them.

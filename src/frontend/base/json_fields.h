@@ -61,7 +61,7 @@ typedef struct JsonField
 	size_t		count;			/* offset of an int with the number of
 								 * elements or bytes */
 
-	/* Should the member be written? NULL means always. */
+	/* Should the member be written?  NULL means always. */
 	bool		(*is_written) (const void *object);
 } JsonField;
 

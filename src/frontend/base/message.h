@@ -60,7 +60,7 @@ extern void findings_begin_process(void);
 
 /*
  * Set the title of the list with --check for one of several databases, which
- * the caller owns. findings_take_title() returns the title once, and NULL
+ * the caller owns.  findings_take_title() returns the title once, and NULL
  * from then on.  If it has not been called, the title is printed before the
  * list.
  */
@@ -127,7 +127,7 @@ extern void message_set_before_output(void (*function) (void));
 
 /*
  * Call these around library functions that may write text of unknown origin
- * to standard error. libpq writes a server's notices this way before the
+ * to standard error.  libpq writes a server's notices this way before the
  * connection is made, when it has no notice processor yet.  The text is shown
  * like messages.  The first message also ends the guard.
  */
@@ -168,9 +168,9 @@ typedef struct Event Event;
 
 /*
  * Append events to this file, or to standard output for "-", from now on, in
- * this process and those that it forks.  The first event is "start". command
- * is the command of the program. database is NULL, except in a run for one of
- * several databases.
+ * this process and those that it forks.  The first event is "start".  command
+ * is the command of the program.  database is NULL, except in a run for one
+ * of several databases.
  */
 extern void event_log_open(const char *path, const char *command,
 						   const char *database);

@@ -36,7 +36,7 @@ extern void robust_mutex_init(pthread_mutex_t * mutex);
 extern bool robust_mutex_hold(pthread_mutex_t * mutex, bool wait);
 
 /*
- * Does a living process hold the lock? True also if this process holds it,
+ * Does a living process hold the lock?  True also if this process holds it,
  * or, for a moment, if another process is asking the same.
  */
 extern bool robust_mutex_is_held(pthread_mutex_t * mutex);

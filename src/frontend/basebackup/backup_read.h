@@ -61,7 +61,7 @@ extern void backup_read_piece(const Backup *backup, PGconn *conn,
 							  const BackupPiece *piece);
 
 /*
- * Read a piece whose files are read whole, always with SQL. Each file is
+ * Read a piece whose files are read whole, always with SQL.  Each file is
  * stored with its current length, which is noted.  A file that has become too
  * long is not read; this is noted, too.
  */

@@ -118,8 +118,8 @@ check(const char *path, struct stat *last)
 }
 
 /*
- * Check an open directory in the same way: does its path still lead to it? In
- * a sticky directory, another user may have created a link after the first
+ * Check an open directory in the same way: does its path still lead to it?
+ * In a sticky directory, another user may have created a link after the first
  * check, and removed it after the directory was opened.  Once this function
  * has returned true, only root can change where the path leads.  It always
  * returns true if another user runs the program.

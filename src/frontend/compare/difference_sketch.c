@@ -154,7 +154,7 @@ difference_sketch_merge(DifferenceSketch *sketch, const DifferenceSketch *part,
  */
 
 /*
- * Does the cell hold only one hash, however many times? Sums divided by the
+ * Does the cell hold only one hash, however many times?  Sums divided by the
  * count give the hash then.  The check value, and the place where the hash
  * belongs, make a wrong answer unlikely.
  */

@@ -68,8 +68,9 @@ typedef struct CopyFacts
  * that COPY sends and their types; a reason why the first unsafe column is
  * not safe; all columns in their order, where columns of type money include
  * the setting that gives their numbers a meaning; and whether the library can
- * do COPY FROM. "part" is a column's type and, recursively, the types that it
- * is made of, because the same name may stand for another type on the target.
+ * do COPY FROM.  "part" is a column's type and, recursively, the types that
+ * it is made of, because the same name may stand for another type on the
+ * target.
  */
 static const char facts_query[] =
 "WITH RECURSIVE wanted AS ("
@@ -147,8 +148,8 @@ text_value(const PGresult *res, int row, int column)
 }
 
 /*
- * Query the facts of n tables. oids is an array literal of their OIDs on this
- * server.
+ * Query the facts of n tables.  oids is an array literal of their OIDs on
+ * this server.
  */
 static CopyFacts *
 copy_facts_read(PGconn *conn, const char *oids, int n)
@@ -225,7 +226,7 @@ has_parameter(PGconn *conn, const char *name, const char *value)
 
 /*
  * Returns a reason why the servers rule out raw tuples for all tables, or
- * NULL. The target's session may be in any database.
+ * NULL.  The target's session may be in any database.
  */
 static const char *
 raw_check_servers(PGconn *source_conn, PGconn *target_conn,
@@ -249,7 +250,7 @@ raw_check_servers(PGconn *source_conn, PGconn *target_conn,
 
 /*
  * Returns a reason why the databases rule out raw tuples for all tables, or
- * NULL. Both databases must exist, but the target may be empty.
+ * NULL.  Both databases must exist, but the target may be empty.
  */
 static const char *
 raw_check_encoding(PGconn *source_conn, PGconn *target_conn)
@@ -280,7 +281,7 @@ ask_reasons(PGconn *conn, const Oid *tables, int n, bool loading)
 
 /*
  * Returns the reasons why the extension on the source cannot read each table.
- * Tables that COPY reads get NULL. The session holds the extension.
+ * Tables that COPY reads get NULL.  The session holds the extension.
  */
 static const char **
 raw_check_source_tables(PGconn *conn, const DumpPlan *plan)
@@ -368,9 +369,9 @@ target_statement(const DumpTable *table, CopyFormatKind kind, bool freeze)
 }
 
 /*
- * Can the table be truncated in the transaction that copies it? With
+ * Can the table be truncated in the transaction that copies it?  With
  * wal_level = minimal, rows in such a transaction are flushed and need no
- * WAL. That requires that the table is copied as a single chunk, and that
+ * WAL.  That requires that the table is copied as a single chunk, and that
  * this run has created it, so that TRUNCATE loses nothing.  The rows are also
  * frozen, because with checksums, hint bits would be logged later.
  */
@@ -408,7 +409,7 @@ copy_format_check(PGconn *source_conn, const Target *target,
 }
 
 /*
- * Returns a reason why no table can be copied as raw tuples, or NULL. In the
+ * Returns a reason why no table can be copied as raw tuples, or NULL.  In the
  * latter case, sets the reasons for each table in the decision.  The target's
  * transaction holds its extension while the reasons are queried, because DROP
  * EXTENSION in between would make the query fail.  The leader's session holds
@@ -485,7 +486,7 @@ why_not_binary(const CopyDecision *decision, int no)
 }
 
 /*
- * Is text faster than binary format? That is so if the extension reads the
+ * Is text faster than binary format?  That is so if the extension reads the
  * table and its library loads it: with the data sets of bench/copy.sh, this
  * takes 16 % less CPU time on average (from 26 % less to 2 % more).
  */

@@ -31,7 +31,9 @@ struct CopyWorker
 	PGconn	   *target_conn;
 };
 
-/* Called in a new worker's process. no is its number, or WORKER_IS_LEADER. */
+/*
+ * Called in a new worker's process.  no is its number, or WORKER_IS_LEADER.
+ */
 static void
 copy_worker_start(void *arg, int no)
 {
@@ -59,7 +61,7 @@ copy_worker_start(void *arg, int no)
  */
 
 /*
- * Did the target store as many rows as the source sent? COPY's command tag
+ * Did the target store as many rows as the source sent?  COPY's command tag
  * contains the number, so this check costs nothing.  It detects rows that a
  * trigger or a rule has dropped.
  */
@@ -154,7 +156,7 @@ open_target_rows(CopyWorker *worker, const DataFile *file, Oid *later)
 }
 
 /*
- * Copy the rows of a file. sink_target_rows_new() stores the table's OID in
+ * Copy the rows of a file.  sink_target_rows_new() stores the table's OID in
  * *later, which is checked once for all files of the job.
  */
 static void

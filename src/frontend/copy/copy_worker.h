@@ -1,7 +1,7 @@
 /*
  * copy_worker.h
  *		The workers of a direct copy: each does jobs in sessions on both
- *		servers. copy.c starts them.
+ *		servers.  copy.c starts them.
  */
 #ifndef COPY_WORKER_H
 #define COPY_WORKER_H

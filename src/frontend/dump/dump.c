@@ -128,7 +128,7 @@ finish_archive(const Run *run, ArchiveDir *dir)
 }
 
 /*
- * Could the archive be created in the directory? With --clean-output an
+ * Could the archive be created in the directory?  With --clean-output an
  * existing archive must be one that this program may remove, which
  * archive_dir_create() checks; it removes nothing before archive_dir_clean().
  */

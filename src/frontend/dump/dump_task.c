@@ -42,7 +42,7 @@ typedef struct DumpTask
  */
 /*
  * Has another attempt completed all files of the job, and the leader added
- * them to the archive? The leader renames files into the archive only when
+ * them to the archive?  The leader renames files into the archive only when
  * they are complete, so it is enough that the names exist.
  */
 static bool

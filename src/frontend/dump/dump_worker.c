@@ -94,7 +94,9 @@ struct DumpWorker
 	bool		takes_fingerprints;
 };
 
-/* Called in a new worker's process. no is its number, or WORKER_IS_LEADER. */
+/*
+ * Called in a new worker's process.  no is its number, or WORKER_IS_LEADER.
+ */
 static void
 dump_worker_start(void *arg, int no)
 {

@@ -1,8 +1,8 @@
 /*
  * dump_worker.h
- *		The workers of a dump, which do the jobs of the plan. dump.c uses them
- *		on the leader's host, and dump_task.c in the tasks of a distributed
- *		dump.
+ *		The workers of a dump, which do the jobs of the plan.  dump.c uses
+ *		them on the leader's host, and dump_task.c in the tasks of a
+ *		distributed dump.
  */
 #ifndef DUMP_WORKER_H
 #define DUMP_WORKER_H

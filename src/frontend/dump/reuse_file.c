@@ -82,9 +82,9 @@ read_right(Taking *taking, int fd, Sink *sink)
 }
 
 /*
- * Can only this user write to the file? With a hard link, both archives share
- * the file, so another user who can write to it could change the new archive
- * after it was verified.
+ * Can only this user write to the file?  With a hard link, both archives
+ * share the file, so another user who can write to it could change the new
+ * archive after it was verified.
  */
 static bool
 is_ours_alone(int fd)

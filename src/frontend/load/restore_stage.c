@@ -82,8 +82,8 @@ restore_stage_leave_out_extension(RestoreStages *restore,
 	RestoreSchedule *schedule = restore->schedule;
 
 	/*
-	 * The names of the extension and of its schema contain this text. Usually
-	 * no entry has such a name.
+	 * Usually there is nothing to leave out: no entry has a name that
+	 * contains this text, as those of the extension and its schema do.
 	 */
 	if (!restore_schedule_has_tag(schedule, PARDUMP_SCHEMA))
 		return;

@@ -37,7 +37,7 @@ extern bool own_options_by_wal(const Options *options);
 
 /*
  * Exits with a message if options cannot be used together, require another
- * option, or have an invalid value. table contains all options of the
+ * option, or have an invalid value.  table contains all options of the
  * program.
  */
 extern void own_options_check(const Options *options, const OptionTable *table);

@@ -11,7 +11,7 @@
  * transaction that imports a snapshot is not always protected (snapshot.h).
  *
  * The slot does not belong to the connection: it outlives the program, and
- * keeps the server from removing WAL. So a run that fails drops it in a new
+ * keeps the server from removing WAL.  So a run that fails drops it in a new
  * session.  The slot is known to be ours if the server has confirmed the
  * request to create it.  Without an answer, because the connection was lost
  * or the request was cancelled, the slot may exist or not.  The program looks
@@ -125,7 +125,7 @@ static const char libraries_query[] =
 " WHERE s.name OPERATOR(pg_catalog.=) 'output_plugin_libraries'";
 
 /*
- * Does the server allow the plugin? The list must contain exactly the same
+ * Does the server allow the plugin?  The list must contain exactly the same
  * name.
  */
 static void
@@ -218,7 +218,7 @@ has_replication_attribute(PGconn *conn)
 }
 
 /*
- * Was this replication connection established? If not, log an error with a
+ * Was this replication connection established?  If not, log an error with a
  * hint about what the role or the server lacks.  That is queried in the
  * leader's session, because libpq only has the text of the refusal.
  */
@@ -660,7 +660,7 @@ logical_slot_close_inherited(const LogicalSlot *slot)
 
 /*
  * Query the state of the slot.  The column wal_status exists since 13, so it
- * is read as JSON. The query runs in a session of its own, because the
+ * is read as JSON.  The query runs in a session of its own, because the
  * leader's session may have ended, and a lost slot is better noticed late
  * than never.
  */

@@ -21,7 +21,7 @@
 
 /*
  * Log errors, most of them with a hint, if the server cannot create the slot
- * that the options specify. conn is the leader's session, outside of a
+ * that the options specify.  conn is the leader's session, outside of a
  * transaction.  Changes nothing.
  */
 extern void slot_check(PGconn *conn, const Options *options);
@@ -94,7 +94,7 @@ extern void logical_slot_close_inherited(const LogicalSlot *slot);
 extern bool logical_slot_recheck(const LogicalSlot *slot, const char *hint);
 
 /*
- * Does a client stream changes from the slot? Also false if that is unknown.
+ * Does a client stream changes from the slot?  Also false if that is unknown.
  */
 extern bool logical_slot_is_active(const LogicalSlot *slot);
 

@@ -4,7 +4,7 @@
  *		or a base backup went.
  *
  * The data of the page is a manifest: that of the archive for a dump, and one
- * that exists only in memory for the others. report.html is the template of
+ * that exists only in memory for the others.  report.html is the template of
  * the page, and is installed as pg_pardump_report.html in PostgreSQL's share
  * directory.  The program fills in tables, which are readable without
  * scripts, and data, from which the script of the template draws charts.
@@ -109,13 +109,13 @@ extern void report_check(const Options *options);
  * page cannot be written there, if the page or the directory of
  * --report-history is in the archive's directory, which may contain only the
  * archive's files, or for the reasons of report_check(). directory may be
- * NULL. Returns NULL without --report.
+ * NULL.  Returns NULL without --report.
  */
 extern Report *report_begin(const Options *options, const char *directory);
 
 /*
  * Write the page, and rename it.  It is a single HTML file of at most about 3
- * MB that needs no other files, and no network. manifest is NULL if there is
+ * MB that needs no other files, and no network.  manifest is NULL if there is
  * none, verify is NULL without --verify, and copy is NULL for a dump.  Exits
  * with a message on errors.  Does nothing if report is NULL.
  */

@@ -186,7 +186,7 @@ has_values(const ReportColumn *column, const ReportRow *rows, int n_rows)
  * ----------
  */
 /*
- * Append the content of a text cell. link is NULL or a file name that this
+ * Append the content of a text cell.  link is NULL or a file name that this
  * program has chosen, so it needs no escaping.
  */
 static void
@@ -232,7 +232,7 @@ append_cell(PQExpBuffer page, const ReportColumn *column, const ReportRow *row)
 }
 
 /*
- * Append a row, or the head of the table if row is NULL. The closing tag is
+ * Append a row, or the head of the table if row is NULL.  The closing tag is
  * the first two characters of the opening one.
  */
 static void

@@ -55,7 +55,7 @@ extern const char *report_table_time(int64 time_us);
 /*
  * Append the first n_shown rows to the page, in a section with this title,
  * and all n_rows rows to the JSON, as "id": [[value, ...], ...] with all
- * members.  Does nothing without rows. json may be NULL.
+ * members.  Does nothing without rows.  json may be NULL.
  */
 extern void report_table_append(PQExpBuffer page, PQExpBuffer json,
 								const char *id, const char *title,

@@ -70,7 +70,7 @@ tcp_setting_apply(PGconn *conn)
 /*
  * Returns the same settings for a connection that will be made with these
  * options, as " keyword=value ..." for its connection string; the caller owns
- * it. libpq ignores them for Unix-domain sockets.  A session that loads rows
+ * it.  libpq ignores them for Unix-domain sockets.  A session that loads rows
  * does not read from its socket while it waits for a lock or for its disk.
  * On Linux, tcp_user_timeout would end such a connection, so it is left out
  * if takes_rows is true.

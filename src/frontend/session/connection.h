@@ -134,7 +134,7 @@ extern void connection_limit_check_tasks(PGconn *conn, const char *server,
 										 int n_tasks, int n_sessions);
 
 /*
- * In a task: warn in this way about the sessions of its own workers. conn is
+ * In a task: warn in this way about the sessions of its own workers.  conn is
  * the session of the task.
  */
 extern void connection_limit_check_workers(PGconn *conn, int n_workers);
@@ -190,7 +190,7 @@ extern PGconn *connection_open_leader(const Options *options,
 									  const char *progname);
 
 /*
- * Connect with other parameters in the same way. password_command may be
+ * Connect with other parameters in the same way.  password_command may be
  * NULL.
  */
 extern PGconn *connection_open_params(const ConnParams *params,

@@ -703,7 +703,7 @@ text_is_convertible(PGconn *conn, const char *text)
 }
 
 /*
- * Can the server's encoding represent all of these texts? This needs a query
+ * Can the server's encoding represent all of these texts?  This needs a query
  * only in some encodings.
  */
 static bool

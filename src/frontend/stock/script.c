@@ -147,7 +147,7 @@ statement_end(const Cut *cut, const char *p)
 /*
  * Store a statement: a setting for entries, a setting at the start of the
  * script, or a statement after a definition, where pg_restore writes only
- * ALTER ... OWNER TO. Returns false for any other statement.
+ * ALTER ... OWNER TO.  Returns false for any other statement.
  */
 static bool
 place_statement(Cut *cut, const char *statement)

@@ -69,7 +69,7 @@ typedef struct Script
 /*
  * Returns the script that pg_restore would send for these entries, which the
  * result borrows.  It does not contain entries that pg_restore would omit
- * because of the user's options, or because they define nothing. name is the
+ * because of the user's options, or because they define nothing.  name is the
  * name of the archive, which must be used only once.  Groups of large objects
  * and their privileges are not split, and have no OIDs.
  */

@@ -5,7 +5,7 @@
  *
  * `pg_dump -Fd` writes its table of contents before any data.  So the program
  * gets the exact list of the objects that the user's options select, from the
- * code that defines it. pg_dump then waits with its locks until it is
+ * code that defines it.  pg_dump then waits with its locks until it is
  * stopped, and reads no rows.
  */
 #ifndef STOCK_PG_DUMP_H
@@ -28,15 +28,15 @@
 /*
  * Returns the path of pg_dumpall: the one next to the pg_dump that the user
  * specifies, otherwise the one next to this program, otherwise the first in
- * PATH. The caller owns it.  Exits with a message if there is none.
+ * PATH.  The caller owns it.  Exits with a message if there is none.
  */
 extern char *stock_pg_dumpall_find(const Options *options, const char *argv0);
 
 /*
  * Run pg_dumpall to write this part of the cluster at the address into the
  * open file fd.  It connects to this database, and gets those of the user's
- * options that concern it. more is the rest of its connection string, after a
- * blank, or empty.  Its messages are shown.  Exits with a message if it
+ * options that concern it.  more is the rest of its connection string, after
+ * a blank, or empty.  Its messages are shown.  Exits with a message if it
  * fails.
  */
 extern void stock_pg_dumpall_run(const char *path, const char *part,
@@ -49,7 +49,7 @@ typedef struct StockPgDump StockPgDump;
 
 /*
  * Find the pg_dump to use: the one that the user specifies, otherwise the one
- * next to this program, otherwise the first in PATH. Starts it to get its
+ * next to this program, otherwise the first in PATH.  Starts it to get its
  * version.  Exits with a message if there is none.
  */
 extern StockPgDump *stock_pg_dump_find(const Options *options,

@@ -135,7 +135,7 @@ extern char *sink_pipe_directory(const char *pattern, const char *directory);
 
 /*
  * Takes over next.  Each write is added to *counter, and to *checksum unless
- * that is NULL. Both are borrowed.
+ * that is NULL.  Both are borrowed.
  */
 extern Sink *sink_tap_new(Sink *next, volatile uint64 *counter,
 						  pg_checksum_context *checksum);

@@ -86,7 +86,7 @@ check_rest(TextPieces *pieces, size_t from)
 #define EIGHT_TIMES(c) (UINT64CONST(0x0101010101010101) * (unsigned char) (c))
 
 /*
- * Is one of eight bytes a backslash that is followed by a dot? The answer is
+ * Is one of eight bytes a backslash that is followed by a dot?  The answer is
  * rarely wrong, and never misses one.
  */
 static bool
@@ -104,7 +104,7 @@ may_have_end(const char *pos)
 }
 
 /*
- * Returns the end line, or NULL. Every byte of a table goes through this
+ * Returns the end line, or NULL.  Every byte of a table goes through this
  * function, and memmem() would take two to three times as long.
  */
 static char *

@@ -159,7 +159,7 @@ take_file(const TaskCollector *collector, const TaskAttempt *attempt, char *name
 	if (collector->run->options->pipe_command == NULL)
 	{
 		/*
-		 * The size shows whether the file is complete. lstat() and the owner
+		 * The size shows whether the file is complete.  lstat() and the owner
 		 * are checked because other users may be able to write to the
 		 * directory: a symbolic link could put a file of theirs into the
 		 * archive.
@@ -577,7 +577,7 @@ task_plan_write(const char *path, const Source *source, const DumpPlan *plan,
 
 /*
  * How often the leader checks its sessions while the command runs.  It looks
- * for results every n-th time. n grows with the number of tasks, because
+ * for results every n-th time.  n grows with the number of tasks, because
  * reading the results costs more with more tasks.
  */
 #define LOOK_MS 20
@@ -726,7 +726,7 @@ count_done(const Run *run, int job, int *n)
 }
 
 /*
- * Is the job incomplete, and can its task do it? A job whose table the task
+ * Is the job incomplete, and can its task do it?  A job whose table the task
  * cannot lock is left to the leader.
  */
 static bool

@@ -1,8 +1,8 @@
 /*
  * task_leader.h
- *		The leader of a distributed dump. pg_pardump calls it to read the rows
- *		with --tasks: it runs the user's command, which starts tasks on any
- *		hosts, and collects their files in the archive.
+ *		The leader of a distributed dump.  pg_pardump calls it to read the
+ *		rows with --tasks: it runs the user's command, which starts tasks on
+ *		any hosts, and collects their files in the archive.
  */
 #ifndef TASK_LEADER_H
 #define TASK_LEADER_H

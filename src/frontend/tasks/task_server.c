@@ -104,7 +104,8 @@ set_database(PQconninfoOption *options, const char *dbname)
  * Returns the address of the server: that of the leader, except for the parts
  * that are set on this host's command line, since the server may have another
  * name here.  The password is found as usual for libpq (PGPASSFILE), or
- * printed by password_command, which may be NULL. The caller owns the result.
+ * printed by password_command, which may be NULL.  The caller owns the
+ * result.
  */
 static PeerAddress *
 task_address(const char *conninfo, const ConnParams *params,

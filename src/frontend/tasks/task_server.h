@@ -5,7 +5,7 @@
  *
  * The leader and the tasks have no connection to each other.  Instead, the
  * leader's session holds an advisory lock, whose key is part of the run's
- * random ID. A server ends a session whose client is gone, and releases its
+ * random ID.  A server ends a session whose client is gone, and releases its
  * locks.  So a task that can take this lock knows that the leader is gone.
  */
 #ifndef TASK_SERVER_H
@@ -47,7 +47,7 @@ extern char *task_server_leader_process(const char *run_id);
  */
 
 /*
- * In the leader: describe the run for the plan. run_id and options are
+ * In the leader: describe the run for the plan.  run_id and options are
  * borrowed.  conn is a session on the server that the tasks will connect to.
  */
 extern TaskRun task_run_make(const char *run_id, const Options *options,
