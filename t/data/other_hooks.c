@@ -1,9 +1,11 @@
 /*
  * other_hooks.c
- *		A library of others, whose hooks say when they are called: on utility
- *		commands, and on the permissions of a statement, which it refuses with
- *		other_hooks.refuse = on.  And it has a table access method, which does
- *		what heap does but is another one.
+ *		A library like one of another vendor, with two hooks and a table access
+ *		method.
+ *
+ * The hooks log their calls: for utility commands, and for the permissions of
+ * a statement, which the library refuses with other_hooks.refuse = on.  The
+ * access method has the functions of heap, but is not heap.
  */
 #include "postgres.h"
 

@@ -1,24 +1,32 @@
 /*
  * system_faults.c
- *		Preloaded into a program, makes a call of the system fail, by what
- *		$SYSTEM_FAULT says: the call's name, a space, and how the path that it is
- *		about ends ("fsync toc.dat.tmp"), or, of fork, pipe and mmap (of shared
- *		memory), which one it is ("fork 3").  statvfs does not fail, but finds a
- *		file system with one free block.  "noproc": there is no /proc/self/fd, so
- *		a link is made by a file's name, and one whose path ends as said gets
- *		what has taken that name meanwhile.  "vanish": the directory of the
- *		file that is flushed gets another name, with ".gone" at its end.
- *		"outrun": a read returns only when there is more to read; the path of
- *		a pipe ends with "]".
+ *		A library that is preloaded into a program and makes a system call
+ *		fail.
  *
- *		Before and after each call of mkdir, open, opendir and stat whose path
- *		ends with $SYSTEM_MOMENT, the shell runs $SYSTEM_COMMAND, with
- *		"before mkdir" etc. in $moment.
+ * $SYSTEM_FAULT contains the name of the call, a space, and the end of its
+ * path ("fsync toc.dat.tmp").  For fork, pipe and mmap of shared memory, the
+ * number of the call follows instead ("fork 3").  Other faults:
  *
- *		As soon as the file $SYSTEM_CLOCK exists, the monotonic clock is two
- *		minutes ahead.
+ * "statvfs END": the call reports a file system with one free block.
  *
- * What is flushed and renamed is appended to $SYSTEM_LOG.
+ * "noproc END": there is no /proc/self/fd, so the program makes links with the
+ * names of files; before it links a file with this end of its path, another
+ * file takes the file's name.
+ *
+ * "vanish END": when this file is flushed, its directory is renamed: ".gone"
+ * is appended.
+ *
+ * "outrun END": a read from this file returns only when there is more to
+ * read.  The path of a pipe ends with "]".
+ *
+ * Before and after each call of mkdir, open, opendir and stat whose path ends
+ * with $SYSTEM_MOMENT, the shell runs $SYSTEM_COMMAND, with for example
+ * "before mkdir" in $moment.
+ *
+ * While the file $SYSTEM_CLOCK exists, the monotonic clock is two minutes
+ * ahead.
+ *
+ * Each flush and each rename is appended to $SYSTEM_LOG.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -81,7 +89,7 @@ path_of(int fd)
 }
 
 static void
-tell(const char *call, const char *path)
+log_call(const char *call, const char *path)
 {
 	FILE	   *log = getenv("SYSTEM_LOG") ? fopen(getenv("SYSTEM_LOG"), "a") : NULL;
 
@@ -112,7 +120,7 @@ fsync(int fd)
 	vanish(path_of(fd));
 	if (fails("fsync", path_of(fd)))
 		return -1;
-	tell("fsync", path_of(fd));
+	log_call("fsync", path_of(fd));
 	return REAL(int (*) (int), "fsync") (fd);
 }
 
@@ -124,7 +132,7 @@ syncfs(int fd)
 	return REAL(int (*) (int), "syncfs") (fd);
 }
 
-/* It is closed nevertheless. */
+/* The file is closed even if the call is to fail, as by the kernel. */
 int
 close(int fd)
 {
@@ -157,7 +165,7 @@ unlinkat(int dir, const char *path, int flags)
 	return REAL(int (*) (int, const char *, int), "unlinkat") (dir, path, flags);
 }
 
-/* A file of a descriptor's. */
+/* Is this a path of a descriptor, which fails with "noproc"? */
 static int
 needs_proc(const char *path)
 {
@@ -177,7 +185,7 @@ access(const char *path, int mode)
 		REAL(int (*) (const char *, int), "access") (path, mode);
 }
 
-/* The file gets another name, and its own goes to an empty one. */
+/* Rename the file, and create an empty one with its name. */
 static void
 take_name(int dir, const char *name)
 {
@@ -186,7 +194,7 @@ take_name(int dir, const char *name)
 	close(openat(dir, name, O_CREAT | O_EXCL | O_WRONLY, 0600));
 }
 
-/* As where a file has as many names as it can have. */
+/* Fails as if the file had the largest possible number of names. */
 int
 linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
@@ -208,11 +216,11 @@ rename(const char *from, const char *to)
 {
 	if (fails("rename", to))
 		return -1;
-	tell("rename", to);
+	log_call("rename", to);
 	return REAL(int (*) (const char *, const char *), "rename") (from, to);
 }
 
-/* A name in an open directory. */
+/* The path is composed from the open directory and the name. */
 int
 renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
@@ -221,7 +229,7 @@ renameat(int from_dir, const char *from, int to_dir, const char *to)
 	snprintf(path, sizeof(path), "%s/%s", path_of(to_dir), to);
 	if (fails("rename", path))
 		return -1;
-	tell("rename", path);
+	log_call("rename", path);
 	return REAL(int (*) (int, const char *, int, const char *), "renameat")
 		(from_dir, from, to_dir, to);
 }
@@ -257,7 +265,10 @@ mmap(void *address, size_t len, int protection, int flags, int fd, off_t offset)
 		(address, len, protection, flags, fd, offset);
 }
 
-/* Run the command, in whose processes there are no moments. */
+/*
+ * Run the command.  $SYSTEM_MOMENT is not set meanwhile, so that the command's
+ * processes run no commands.
+ */
 static void
 moment(const char *when, const char *call, const char *path)
 {
@@ -325,7 +336,7 @@ open(const char *path, int flags, ...)
 	return open_with(path, flags, mode);
 }
 
-/* What open() is with _FORTIFY_SOURCE. */
+/* With _FORTIFY_SOURCE, open() becomes a call of this function. */
 int
 __open_2(const char *path, int flags)
 {

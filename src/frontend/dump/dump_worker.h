@@ -47,11 +47,11 @@ typedef struct DumpPool
 extern WorkerTask dump_worker_task(DumpPool *pool);
 
 /*
- * Do a job: run() of the callbacks.  Returns when all files of the job are
- * complete, though not flushed, and their results are set.  Exits with a
- * message on failure. *step is the data file that is being dumped, from 0.
- * Returns false, and does nothing, if the tables of the job could not be
- * locked.
+ * Do a job: run() of the callbacks.  Sets *step to the data file that is
+ * being dumped, from 0.  Returns when all files of the job are complete,
+ * though not flushed, and their results are set.  Returns false, and does
+ * nothing, if the tables of the job could not be locked.  Exits with a
+ * message on other failures.
  */
 extern bool dump_worker_run_job(void *pool, int no, volatile int *step);
 

@@ -27,10 +27,10 @@ typedef struct LoadKey
 } LoadKey;
 
 /*
- * Compute the wave of each table, from 0.  A table's wave is higher than those
- * of the tables that it references.  If references form a circle, one of them
- * is ignored.  The time is proportional to the number of tables and keys.
- * Sorts the keys.  The result is owned.
+ * Compute the wave of each table, from 0.  A table's wave is higher than
+ * those of the tables that it references.  If references form a circle, one
+ * of them is ignored.  The time is proportional to the number of tables and
+ * keys.  Sorts the keys.  The result is owned.
  */
 extern int *load_order_waves(LoadKey *keys, int n_keys, int n_tables);
 

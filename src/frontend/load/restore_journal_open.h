@@ -23,8 +23,8 @@ typedef enum RestoreJournalLock
 } RestoreJournalLock;
 
 /*
- * Try to lock this view, without waiting.  If it was locked, the session is in
- * a transaction, and the end of the transaction unlocks the view.
+ * Try to lock this view, without waiting.  If it was locked, the session is
+ * in a transaction, and the end of the transaction unlocks the view.
  */
 extern RestoreJournalLock restore_journal_lock_view(PGconn *conn, const char *view);
 

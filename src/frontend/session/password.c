@@ -517,8 +517,8 @@ hear_command(CommandRun *run, int wait_ms)
 }
 
 /*
- * Wait until the shell has ended, and not until the end of its output, which a
- * process that it has left behind may keep open.  Returns NULL, or an error
+ * Wait until the shell has ended, and not until the end of its output, which
+ * a process that it has left behind may keep open.  Returns NULL, or an error
  * (owned).
  */
 static char *

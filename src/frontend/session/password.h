@@ -62,10 +62,10 @@ extern bool typed_password_has_terminal(void);
 typedef struct PasswordCommand PasswordCommand;
 
 /*
- * Create a file in memory that libpq can read as a passfile, and that is in no
- * directory.  It contains this password for each server, database and role.
- * Returns its descriptor, which programs do not inherit (see ChildSecrets),
- * and which is never 0.
+ * Create a file in memory that libpq can read as a passfile, and that is in
+ * no directory.  It contains this password for each server, database and
+ * role.  Returns its descriptor, which programs do not inherit (see
+ * ChildSecrets), and which is never 0.
  */
 extern int	password_file_new(const char *password);
 
@@ -92,8 +92,8 @@ extern const char *password_command_run(PasswordCommand *command,
 extern const char *password_command_first(const char *text);
 
 /*
- * Return the descriptor of a file with the output of the command, like that of
- * password_file_new().  If the output changes, the file is written again.
+ * Return the descriptor of a file like that of password_file_new(), with the
+ * output of the command.  If the output changes, the file is written again.
  */
 extern int	password_command_file(const PasswordCommand *command);
 

@@ -37,7 +37,7 @@ typedef struct LoadAccount
 										 * found that it cannot; or NULL */
 	LoadStage	stage;
 	int64		began_us[LOAD_STAGE_END + 1];	/* by stage, microseconds
-												 * since 1970; 0 = not begun */
+												 * since 1970, or 0 */
 } LoadAccount;
 
 /*
