@@ -229,7 +229,7 @@ is(plan_of(@lines)->{'(1 large object)'}[2], 1, 'one of each: large object');
 like(join(qq(\n), @lines), qr/^1 table in 1 file, 1 large object, about .* to read\nchunk size: 1 page\n/m, 'one of each: sums');
 like($lines[-1], qr/^expected time: .*, with 1 job /, 'one of each: time');
 ($rc, undef, $err) = run_program('pg_pardump', @db, '-P', '--no-sync', '-f', new_path('small'));
-like($err, qr/^dumped 1 table, 1 row, 1 large object: .*\nslowest table: public\.one, .* in 1 chunk\n/m,
+like($err, qr/^dumped 1 table, 1 row, 1 large object:\n  .*\nslowest table: public\.one, .* in 1 chunk\n/m,
 	'one of each: summary');
 
 $node->stop;

@@ -75,17 +75,17 @@ my ($rc, $out, $err) = run_program('pg_pardump', @db, '-P', '-n', 'fast', '-j2',
 	'--chunk-size=128kB', '--no-sync', '-f', new_path('plain'));
 is("$rc$out", '0', '-P: exit code');
 my @lines = last_lines($err);
-is(scalar(@lines), 4, '-P: four lines of a short run') or diag($err);
+is(scalar(@lines), 5, '-P: five lines of a short run') or diag($err);
 like($lines[0], qr/^$line$/, '-P: the last line of progress');
 like($lines[0], qr/^100%, time \d+:\d\d, (?!.*workers).*, objects 5\/5, /, '-P: all is done, and no workers are shown');
 like($lines[0], qr/chunks (\d+)\/\1,/, '-P: all chunks');
-like($lines[1], qr/^dumped 2 tables, 20,000 rows, 5 large objects: $size stored as $size in \d+\.\d s, $size\/s$/,
+like("$lines[1]\n$lines[2]", qr/^dumped 2 tables, 20,000 rows, 5 large objects:\n  $size stored as $size in \d+\.\d s, $size\/s$/,
 	'-P: summary');
-like($lines[2], qr/^slowest table: fast\.(plain|empty), \d+\.\d s of work in \d+ chunks?$/,
+like($lines[3], qr/^slowest table: fast\.(plain|empty), \d+\.\d s of work in \d+ chunks?$/,
 	'-P: slowest table');
-like($lines[3], qr/^largest table: fast\.plain, $size$/, '-P: largest table');
-is(($lines[0] =~ /($size) of ~$size/)[0], ($lines[1] =~ /objects: ($size)/)[0], '-P: the line ends with the bytes of the summary');
-is(($lines[0] =~ /$size of ~($size)/)[0], ($lines[1] =~ /objects: ($size)/)[0], '-P: and expects no others');
+like($lines[4], qr/^largest table: fast\.plain, $size$/, '-P: largest table');
+is(($lines[0] =~ /($size) of ~$size/)[0], ($lines[2] =~ /^  ($size)/)[0], '-P: the line ends with the bytes of the summary');
+is(($lines[0] =~ /$size of ~($size)/)[0], ($lines[2] =~ /^  ($size)/)[0], '-P: and expects no others');
 
 # ---- what comes before and after the rows
 
@@ -100,7 +100,7 @@ like($lines[0], qr/^100%, time (?!0:0[01])\d+:\d\d, /, 'time is that of the run,
 like($lines[1], qr/^syncing files to disk (\d+)\/\1, time \d+:\d\d$/, 'flushing is seen');
 my $n_files = () = glob "$dir/*";
 like($lines[1], qr/^syncing files to disk $n_files\//, 'all files, toc.dat and the manifest too');
-my @times = ((map { /time (\d+):(\d\d)/ ? $1 * 60 + $2 : () } @lines), $lines[2] =~ / in (\d+)\.\d s, /, $out =~ /.*"seconds":(\d+)\.\d+,"slow/);
+my @times = ((map { /time (\d+):(\d\d)/ ? $1 * 60 + $2 : () } @lines), $lines[3] =~ / in (\d+)\.\d s, /, $out =~ /.*"seconds":(\d+)\.\d+,"slow/);
 is(scalar(@times), 4, 'rows, flushing, summary, log: all have the time');
 # what is shown is rounded, what is read here is cut off
 is_deeply([ grep { $times[$_] < $times[$_ - 1] - 1 || $times[$_] < 2 } 1 .. $#times ], [],
@@ -111,7 +111,7 @@ cmp_ok(($end - $start) % 86400, '>=', 2, 'that of the manifest, too');
 ($rc, $out, $err) = run_program('pg_pardump', @db, '--progress', '-s', '--no-sync',
 	'-f', new_path('nothing'));
 is("$rc$out", '0', 'nothing to read: exit code');
-like($err, qr/^100%, time \d+:\d\d, 0 bytes of ~0 bytes,.* chunks 0\/0, .*\ndumped 0 tables, 0 rows: .*\n$/,
+like($err, qr/^100%, time \d+:\d\d, 0 bytes of ~0 bytes,.* chunks 0\/0, .*\ndumped 0 tables, 0 rows:\n  .*\n$/,
 	'nothing to read');
 refused_ok(qr/options -P\/--progress and --no-progress cannot be used together/,
 	'both ways', @db, '-P', '--no-progress');
@@ -149,7 +149,7 @@ is_deeply([ sort { $a <=> $b } @percents ], \@percents, 'terminal: percentages d
 is($percents[-1], 100, 'terminal: the last is 100');
 is_deeply([ grep { $_ >= 100 } @percents[ 0 .. $#percents - 1 ] ], [],
 	'terminal: none before is');
-like($summary, qr/^dumped 2 tables, 560 rows: .*\nslowest table: slow\..*\nlargest table: slow\..*\n$/, 'terminal: summary');
+like($summary, qr/^dumped 2 tables, 560 rows:\n  .*\nslowest table: slow\..*\nlargest table: slow\..*\n$/, 'terminal: summary');
 
 # a worker between two of many chunks is not idle
 ($rc, $out) = on_terminal(150, '-n', 'many', '-j2', '--max-table-segment-pages=140', '-r', '6M');

@@ -125,7 +125,7 @@ sub one_unit_ok
 	my @events = events($what, slurp_file($log));
 	my $summary = $events[-1];
 	my ($done, $expected) = $err =~ /100%, time \S+, ($size) of ~($size), /;
-	my ($sum) = "$out$err" =~ /(?:objects: |rows, )($size) (?:stored as|in) /;
+	my ($sum) = "$out$err" =~ /(?:^  |rows, )($size) (?:stored as|in) /m;
 	is("$done $expected", "$sum $sum", "$what: the line ends with the bytes of the summary");
 	# events of large objects have no bytes
 	is($summary->{raw_bytes}, sum('raw_bytes', of_kind('chunk_end', @events)) + 5 * 5000, "$what: and the log's chunks are the rest");

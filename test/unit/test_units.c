@@ -47,6 +47,10 @@ test_units(void)
 		is_text(units_size(sizes[i].bytes), sizes[i].text, sizes[i].text);
 	for (int i = 0; i < (int) lengthof(times); i++)
 		is_text(units_duration(times[i].seconds), times[i].text, times[i].text);
+	is_text(units_elapsed(0), "0.0 s", "elapsed: nothing");
+	is_text(units_elapsed(59.94), "59.9 s", "elapsed: less than a minute");
+	is_text(units_elapsed(59.95), "1:00", "elapsed: a minute");
+	is_text(units_elapsed(28931.4), "8:02:11", "elapsed: hours");
 	is_text(units_count(0), "0", "count of 0");
 	is_text(units_count(999), "999", "count without a comma");
 	is_text(units_count(1241000), "1,241,000", "count with commas");

@@ -65,6 +65,19 @@ units_duration(double seconds)
 }
 
 const char *
+units_elapsed(double seconds)
+{
+	char	   *buf;
+
+	/* It must not be printed as "60.0 s". */
+	if (seconds >= 59.95)
+		return units_duration(seconds);
+	buf = next_text();
+	snprintf(buf, UNITS_BYTES, "%.1f s", Max(seconds, 0));
+	return buf;
+}
+
+const char *
 units_count(uint64 number)
 {
 	char	   *buf = next_text();

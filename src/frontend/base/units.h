@@ -10,7 +10,7 @@
 
 /*
  * The size that is enough for any text of these functions.  The texts of the
- * first three functions stay valid until the next eight texts, so that a
+ * first four functions stay valid until the next eight texts, so that a
  * message can contain several.
  */
 #define UNITS_BYTES 32
@@ -25,6 +25,12 @@ extern const char *units_size(uint64 bytes);
  * Returns seconds as minutes and seconds, "2:07", or with hours, "26:05:09".
  */
 extern const char *units_duration(double seconds);
+
+/*
+ * Returns how long a step took: "45.2 s", and from a minute on as
+ * units_duration().
+ */
+extern const char *units_elapsed(double seconds);
 
 /* Returns a count with commas: "1,241,000". */
 extern const char *units_count(uint64 number);

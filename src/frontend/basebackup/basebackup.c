@@ -799,10 +799,11 @@ basebackup_report_end(const Backup *backup, uint64 failures)
 	if (!progress_is_shown())
 		return;
 	message_before_output();
-	fprintf(stderr, "backed up %d file%s, %s in %.1f s\n",
+	fprintf(stderr, "backed up %d file%s, %s in %s\n",
 			backup_report_files(backup),
 			units_plural(backup_report_files(backup)),
-			units_size(backup_report_bytes(backup)), run_clock_seconds());
+			units_size(backup_report_bytes(backup)),
+			units_elapsed(run_clock_seconds()));
 	fprintf(stderr, "WAL from %X/%X to %X/%X on timeline %u\n",
 			LSN_FORMAT_ARGS(backup->start), LSN_FORMAT_ARGS(backup->stop),
 			backup->timeline);

@@ -452,13 +452,14 @@ print_database(const ClusterAccount *account, int no, FILE *out)
 	appendPQExpBuffer(&line, "[%d/%d] %s: ", account->n_ended, account->list->n,
 					  printable(account->list->databases[no].name));
 	if (account->states[no] == CLUSTER_FAILED && !has_figures(figures))
-		appendPQExpBuffer(&line, "failed after %.1f s", seconds_of(account, no));
+		appendPQExpBuffer(&line, "failed after %s",
+						  units_elapsed(seconds_of(account, no)));
 	else
 	{
 		if (account->command == CLUSTER_VERIFY && figures->findings == 0)
 			appendPQExpBufferStr(&line, "verified, ");
 		append_figures(&line, account, figures);
-		appendPQExpBuffer(&line, " in %.1f s", seconds_of(account, no));
+		appendPQExpBuffer(&line, " in %s", units_elapsed(seconds_of(account, no)));
 		if (account->list->databases[no].todo == CLUSTER_TODO_RESUME)
 			appendPQExpBufferStr(&line, ", resumed");
 		append_notes(&line, figures);
@@ -529,7 +530,7 @@ print_summary(const ClusterAccount *account, FILE *out)
 		appendPQExpBuffer(&line, ", and %d by earlier runs", account->list->n_before);
 	appendPQExpBufferStr(&line, ":\n  ");
 	append_figures(&line, account, &sum);
-	appendPQExpBuffer(&line, " in %.1f s, %s/s", seconds,
+	appendPQExpBuffer(&line, " in %s, %s/s", units_elapsed(seconds),
 					  units_size((uint64) (sum.raw_bytes / Max(seconds, 0.001))));
 	append_notes(&line, &sum);
 	append_with_errors(&line, account);

@@ -737,9 +737,9 @@ void
 extract_archive_print_sum(FILE *out)
 {
 	message_before_output();
-	fprintf(out, "extracted %d file%s, %s in %.1f s\n",
+	fprintf(out, "extracted %d file%s, %s in %s\n",
 			stage.n_files, units_plural(stage.n_files),
-			units_size(stage.bytes), run_clock_seconds());
+			units_size(stage.bytes), units_elapsed(run_clock_seconds()));
 }
 
 int

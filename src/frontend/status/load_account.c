@@ -20,6 +20,9 @@
 /* The number of tables that the account of a failure names. */
 #define TABLES_SHOWN 10
 
+/* The width of a narrow terminal. */
+#define NARROW_COLUMNS 80
+
 /* Names of stages in the event log. */
 static const char *const stage_names[] = {
 	"plan", "definitions", "rows", "indexes", "rest", "statistics", "compare",
@@ -27,10 +30,10 @@ static const char *const stage_names[] = {
 };
 
 /* Each stage ends where the next begins. */
-static double
-seconds_between(const LoadAccount *account, LoadStage from, LoadStage to)
+static const char *
+elapsed_between(const LoadAccount *account, LoadStage from, LoadStage to)
 {
-	return (account->began_us[to] - account->began_us[from]) / 1e6;
+	return units_elapsed((account->began_us[to] - account->began_us[from]) / 1e6);
 }
 
 /* ----------
@@ -228,17 +231,35 @@ load_account_times(const LoadAccount *account, bool with_comparison)
 	bool		compared = account->run->options->compare;
 	PQExpBufferData text = buffer_new();
 
-	appendPQExpBuffer(&text, "definitions %.1f s, rows %.1f s, indexes %.1f s, other %.1f s, ANALYZE %.1f s",
-					  seconds_between(account, LOAD_STAGE_DEFINITIONS, LOAD_STAGE_ROWS),
-					  seconds_between(account, LOAD_STAGE_ROWS, LOAD_STAGE_INDEXES),
-					  seconds_between(account, LOAD_STAGE_INDEXES, LOAD_STAGE_REST),
-					  seconds_between(account, LOAD_STAGE_REST, LOAD_STAGE_ANALYZE),
-					  seconds_between(account, LOAD_STAGE_ANALYZE,
+	appendPQExpBuffer(&text, "definitions %s, rows %s, indexes %s, other %s, ANALYZE %s",
+					  elapsed_between(account, LOAD_STAGE_DEFINITIONS, LOAD_STAGE_ROWS),
+					  elapsed_between(account, LOAD_STAGE_ROWS, LOAD_STAGE_INDEXES),
+					  elapsed_between(account, LOAD_STAGE_INDEXES, LOAD_STAGE_REST),
+					  elapsed_between(account, LOAD_STAGE_REST, LOAD_STAGE_ANALYZE),
+					  elapsed_between(account, LOAD_STAGE_ANALYZE,
 									  compared ? LOAD_STAGE_COMPARE : LOAD_STAGE_END));
 	if (compared && with_comparison)
-		appendPQExpBuffer(&text, ", comparison %.1f s",
-						  seconds_between(account, LOAD_STAGE_COMPARE, LOAD_STAGE_END));
+		appendPQExpBuffer(&text, ", comparison %s",
+						  elapsed_between(account, LOAD_STAGE_COMPARE, LOAD_STAGE_END));
 	return text.data;
+}
+
+/*
+ * Print these times.  If all stages took hours, a terminal of 80 columns has
+ * no room for them in one line.
+ */
+static void
+print_times(const LoadAccount *account, FILE *out)
+{
+	char	   *times = load_account_times(account, false);
+	char	   *other = strstr(times, ", other ");
+
+	if (strlen("time: ") + strlen(times) <= NARROW_COLUMNS)
+		fprintf(out, "time: %s\n", times);
+	else
+		fprintf(out, "time: %.*s,\n  %s\n", (int) (other - times), times,
+				other + strlen(", "));
+	free(times);
 }
 
 /* "(1 of 2 chunks and 3 pieces of others, 5 of 30 large objects)" */
@@ -301,9 +322,10 @@ print_resumed(const LoadAccount *account, const FileTotals *total,
 	fprintf(out, n_missing > 0 || account->incomplete ? "restored %d table%s\n" :
 			"the restore of %d table%s is complete\n",
 			n_tables, units_plural(n_tables));
-	fprintf(out, "  by this run: %s row%s, %s in %.1f s %s\n",
+	fprintf(out, "  by this run: %s row%s, %s in %s %s\n",
 			units_count(total->rows), units_plural(total->rows),
-			units_size(total->raw_bytes), run_clock_seconds(), text.data);
+			units_size(total->raw_bytes), units_elapsed(run_clock_seconds()),
+			text.data);
 	fprintf(out, "  by earlier runs: %s\n", before);
 	termPQExpBuffer(&text);
 }
@@ -319,9 +341,9 @@ load_account_print(const LoadAccount *account, FILE *out)
 	int			n_missing = find_missing(run, &missing);
 
 	log_tables(run);
-	pg_log_info("indexes and constraints built: %d, with %.1f s of work",
+	pg_log_info("indexes and constraints built: %d, with %s of work",
 				index_log_built(account->indexes),
-				account->indexes->totals->busy_us / 1e6);
+				units_elapsed(account->indexes->totals->busy_us / 1e6));
 	/* the process that started this run prints a line instead */
 	if (run_figures_own() && !run->options->verbose)
 		return;
@@ -333,27 +355,27 @@ load_account_print(const LoadAccount *account, FILE *out)
 				units_plural(n_missing), missing.data);
 	if (run->options->target)
 		fprintf(out, "copied %s:\n"
-				"  %d table%s, %s row%s, %s in %.1f s, %s sent\n",
+				"  %d table%s, %s row%s, %s in %s, %s sent\n",
 				account->copied, n_tables, units_plural(n_tables),
 				units_count(total.rows), units_plural(total.rows),
-				units_size(total.raw_bytes), run_clock_seconds(),
+				units_size(total.raw_bytes), units_elapsed(run_clock_seconds()),
 				units_size(total.stored_bytes));
 	else if (before)
 		print_resumed(account, &total, n_missing, before, out);
 	else
-		fprintf(out, "restored %d table%s, %s row%s, %s in %.1f s\n",
+		fprintf(out, "restored %d table%s, %s row%s, %s in %s\n",
 				n_tables, units_plural(n_tables),
 				units_count(total.rows), units_plural(total.rows),
-				units_size(total.raw_bytes), run_clock_seconds());
+				units_size(total.raw_bytes), units_elapsed(run_clock_seconds()));
 	if (account->formats)
 		fprintf(out, "row formats: %s\n", account->formats);
 	summary_print_tables(run, out);
 	summary_print_masks(run, out);
-	fprintf(out, "time: %s\n", load_account_times(account, false));
+	print_times(account, out);
 	if (account->compared)
-		fprintf(out, "compared %s in %.1f s: no differences found\n",
+		fprintf(out, "compared %s in %s: no differences found\n",
 				account->compared,
-				seconds_between(account, LOAD_STAGE_COMPARE, LOAD_STAGE_END));
+				elapsed_between(account, LOAD_STAGE_COMPARE, LOAD_STAGE_END));
 	fflush(out);
 }
 

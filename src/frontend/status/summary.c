@@ -347,8 +347,8 @@ summary_print_tables(const Run *run, FILE *stream)
 	{
 		int			n_chunks = run->plan->chunks->tables[slowest].n_files;
 
-		fprintf(stream, "slowest table: %s, %.1f s of work in %d chunk%s\n",
-				printable(tables[slowest].name), seconds,
+		fprintf(stream, "slowest table: %s, %s of work in %d chunk%s\n",
+				printable(tables[slowest].name), units_elapsed(seconds),
 				n_chunks, units_plural(n_chunks));
 	}
 	if (largest >= 0)
@@ -378,30 +378,24 @@ show_summary(const Run *run, const FileTotals *total, double seconds)
 {
 	int			n_tables = run->plan->tables->n_tables;
 	int			n_objects = run->results->n_objects;
-	const char *raw = units_size(total->raw_bytes);
-	const char *stored = units_size(total->stored_bytes);
-	const char *rate = units_size((uint64) (total->raw_bytes / Max(seconds, 0.001)));
 
 	message_before_output();
+	fprintf(stderr, "dumped %d table%s, %s row%s", n_tables,
+			units_plural(n_tables), units_count(total->rows),
+			units_plural(total->rows));
 	if (n_objects > 0)
-		fprintf(stderr, "dumped %d table%s, %s row%s, %d large object%s: %s stored as %s in %.1f s, %s/s\n",
-				n_tables, units_plural(n_tables),
-				units_count(total->rows), units_plural(total->rows),
-				n_objects, units_plural(n_objects), raw, stored, seconds, rate);
-	else
-		fprintf(stderr, "dumped %d table%s, %s row%s: %s stored as %s in %.1f s, %s/s\n",
-				n_tables, units_plural(n_tables),
-				units_count(total->rows), units_plural(total->rows), raw, stored,
-				seconds, rate);
+		fprintf(stderr, ", %d large object%s", n_objects,
+				units_plural(n_objects));
+	fprintf(stderr, ":\n  %s stored as %s in %s, %s/s\n",
+			units_size(total->raw_bytes), units_size(total->stored_bytes),
+			units_elapsed(seconds),
+			units_size((uint64) (total->raw_bytes / Max(seconds, 0.001))));
 	summary_print_tables(run, stderr);
 	summary_print_masks(run, stderr);
 	if (run->plan->previous)
 		fprintf(stderr, "%s\n", reused_text(run));
 	if (run->servers)
 		fprintf(stderr, "read from %s\n", server_share_text(run));
-	if (run->plan->leaves_out_extension)
-		fprintf(stderr, "left out extension pg_pardump, which pg_parrestore creates if it can\n"
-				"  (--with-pardump-extension keeps it in the archive)\n");
 }
 
 /*
