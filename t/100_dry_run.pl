@@ -214,7 +214,7 @@ like($lines[-3], qr/^0 tables in 0 files, 0 large objects, about 0 bytes to read
 	$node->connstr('shop'));
 is($rc, 1, 'output that cannot be written: exit code');
 like($err, qr/could not write to standard output: No space left/, 'output that cannot be written');
-refused_ok(qr/option --expected-rate requires option --dry-run/, '--expected-rate alone',
+refused_ok(qr/option --expected-rate requires option --check or --dry-run/, '--expected-rate alone',
 	@db, '--expected-rate=1MB');
 refused_ok(qr/invalid value "fast" for option --expected-rate/, 'a rate that is none',
 	@db, '--dry-run', '--expected-rate=fast');

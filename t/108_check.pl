@@ -223,11 +223,12 @@ SQL
   expected time: at least 0:[23]\d at 1\.\d+ MB\/s
 no problems found\n\z/, 'a plan: by COPY');
 	sql($node, 'planned', 'CREATE EXTENSION pg_pardump');
-	like($plan->('-Z0', '--chunk-size=8MB'), qr/$begin  read by: extension, \d\d\.\d MB; COPY, \d.*
+	like($plan->('-Z0', '--chunk-size=8MB', '--expected-rate=1MB'), qr/$begin  read by: extension, \d\d\.\d MB; COPY, \d.*
   jobs: 3
   connections to the source: 4 needed, \d+ free
   archive: $sizes
   free disk space: \d.*
+  expected time: 0:[345]\d, with 3 jobs at 1\.00 MB\/s
 no problems found\n\z/, 'a plan: by the extension');
 	like($plan->('-s'), qr/\AA run would dump 0 tables, about 0 bytes:\n/, 'a plan: no rows');
 
@@ -248,6 +249,8 @@ no problems found\n\z/, 'a plan: by the extension');
 	is($made->{compression}, 'gzip', 'the event of a dump: compression');
 	cmp_ok($made->{archive_bytes}, '<', $made->{expected_bytes}, 'the event of a dump: a compressed archive is smaller');
 	cmp_ok($made->{free_bytes}, '>', 0, 'the event of a dump: the disk');
+	$made = $event->('a rate', 'pg_pardump', @planned, '--expected-rate=1MB');
+	cmp_ok($made->{expected_seconds}, '>=', $made->{expected_bytes} / 1024 / 1024 - 0.1, 'a rate: the event has the expected time');
 	my $loaded = $event->('the event of a restore', 'pg_parrestore', '-d', $node->connstr('postgres'), $archive);
 	is_deeply([ grep { exists $loaded->{$_} } qw(compression archive_bytes free_bytes) ], [], 'the event of a restore: no archive');
 

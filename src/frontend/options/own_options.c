@@ -144,7 +144,6 @@ static const OptionRule rules[] = {
 	{"--pipe", EXCLUDES, "-f/--file --target"},
 	{"--pipe-prefetch", NEEDS, "--pipe"},
 	{"--pipe-prefetch", NEEDS, "--verify", "A dump starts each command when a worker begins to write the file."},
-	{"--expected-rate", NEEDS, "--dry-run"},
 	{"--slot-plugin", NEEDS, "--create-slot"},
 	{"--create-slot", NEEDS, "--slot"},
 	{"--slot", NEEDS, "--create-slot", "A slot exports a snapshot only when it is created."},
@@ -464,6 +463,9 @@ own_options_check(const Options *options, const OptionTable *table)
 		!options->cluster_snapshot)
 		pg_fatal("option %s requires option %s", "--pause-synchronous",
 				 "--also-from or --cluster-snapshot");
+	if (options->expected_rate != 0 && !options->dry_run && !options->check)
+		pg_fatal("option %s requires option %s", "--expected-rate",
+				 "--check or --dry-run");
 	check_shared_snapshot(options);
 	check_passwords(options);
 	option_value_check_checksums(options->manifest_checksums);

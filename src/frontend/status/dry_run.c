@@ -314,6 +314,15 @@ expected_seconds(const JobQueue *queue, int n_workers, uint64 rate)
 	return last / ((double) rate / n_workers);
 }
 
+char *
+dry_run_time(const Options *options, double seconds)
+{
+	return psprintf("expected time: %s, with %d job%s at %s/s",
+					units_duration(seconds), options->jobs,
+					units_plural(options->jobs),
+					units_size(options->expected_rate));
+}
+
 static void
 print_sums(const Options *options, const DumpPlan *plan, uint64 bytes,
 		   FILE *out)
@@ -391,10 +400,7 @@ dry_run_print(const Options *options, const DumpPlan *plan)
 	{
 		seconds = expected_seconds(plan->queue, options->jobs,
 								   options->expected_rate);
-		fprintf(out, "expected time: %s, with %d job%s at %s/s\n",
-				units_duration(seconds),
-				options->jobs, units_plural(options->jobs),
-				units_size(options->expected_rate));
+		fprintf(out, "%s\n", dry_run_time(options, seconds));
 	}
 	run_event_dry_run(options, plan, seconds);
 }
@@ -467,20 +473,15 @@ print_database(const char *title, const DumpPlan *plan, const ArchiveNeed *need,
 	fprintf(out, "\n");
 }
 
-/*
- * Print how many connections are needed and free.  The leader already has
- * one, which is among the needed ones, so it is added to those that are left.
- */
-static void
-print_connections(const char *needed, const ConnectionsLeft *left, FILE *out)
+char *
+dry_run_connections(const char *needed, const ConnectionsLeft *left)
 {
 	if (left == NULL || left->at_most == PG_INT32_MAX)
-		fprintf(out, "%s\n", needed);
-	else if (left->at_least == left->at_most)
-		fprintf(out, "%s, %d free\n", needed, left->at_most + 1);
-	else
-		fprintf(out, "%s, %d to %d free\n", needed, left->at_least + 1,
-				left->at_most + 1);
+		return pg_strdup(needed);
+	if (left->at_least == left->at_most)
+		return psprintf("%s, %d free", needed, left->at_most + 1);
+	return psprintf("%s, %d to %d free", needed, left->at_least + 1,
+					left->at_most + 1);
 }
 
 /*
@@ -508,12 +509,14 @@ print_jobs(const Options *options, const DumpPlan *plan, int n_servers,
 	}
 	fprintf(out, "  jobs: %d\n", options->jobs);
 	if (n_servers > 0)
-		print_connections(psprintf("  connections to the source: %d needed",
-								   n_workers + n_servers),
-						  n_servers == 1 ? source : NULL, out);
+		fprintf(out, "%s\n",
+				dry_run_connections(psprintf("  connections to the source: %d needed",
+											 n_workers + n_servers),
+									n_servers == 1 ? source : NULL));
 	if (target)
-		print_connections(psprintf("  connections to the target: at most %d needed",
-								   n_workers + n_builds + 1), target, out);
+		fprintf(out, "%s\n",
+				dry_run_connections(psprintf("  connections to the target: at most %d needed",
+											 n_workers + n_builds + 1), target));
 }
 
 static void
@@ -561,6 +564,10 @@ event_check_plan(const Options *options, const DumpPlan *plan,
 			archive_space_available(options->directory, need, &available))
 			event_add_number(event, "free_bytes", available);
 	}
+	if (options->expected_rate != 0)
+		event_add_seconds(event, "expected_seconds",
+						  expected_seconds(plan->queue, options->jobs,
+										   options->expected_rate));
 	event_write(event);
 }
 
@@ -602,4 +609,8 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 		fprintf(out, "  expected time: at least %s at %s/s\n",
 				units_duration((double) bytes / options->max_rate),
 				units_size(options->max_rate));
+	if (options->expected_rate != 0)
+		fprintf(out, "  %s\n",
+				dry_run_time(options, expected_seconds(plan->queue, options->jobs,
+													   options->expected_rate)));
 }

@@ -25,6 +25,16 @@ extern void dry_run_print_sums(const Options *options, const DumpPlan *plan,
 							   const char *database);
 
 /*
+ * A line of such an output, owned: how many connections are needed and free.
+ * The session that has asked for the free ones counts as free, because the
+ * needed ones include it.  left may be NULL.
+ */
+extern char *dry_run_connections(const char *needed, const ConnectionsLeft *left);
+
+/* Another one: the time that a run needs at --expected-rate; owned. */
+extern char *dry_run_time(const Options *options, double seconds);
+
+/*
  * --dry-run: print to event_log_text_output() how each table would be dumped,
  * and why, the totals, and the expected time if an option gives a rate.  The
  * plan is the one that workers would execute.  The output is in the plan's
