@@ -51,7 +51,7 @@ nothing_left_ok($source, $dir, 'one does not fit');
 	my @check = ('pg_pardump', '--all-databases', '--check', '-d', $connstr, '-f', "$parent/new");
 	my ($rc, $out, $err) = run_program(@check);
 	is("$rc $err", '0 ', '--check, where there is room');
-	like($out, qr/^\[1\/4\] large: 1 table, .*\(COPY\), archive about .*\n(?:\[\d\/4\] .*\n){3}jobs: \d+\narchives of all databases: about \S+ .?B\nfree disk space: \S+ .?B\nno problems found in \d+ databases\n\z/m,
+	like($out, qr/^\[1\/4\] large: 1 table, .*\(COPY\), archive about .*\n(?:\[\d\/4\] .*\n){3}A run would dump 4 databases and \d tables, about \S+ .?B:\n  jobs: \d+\n  connections to the source: at most \d+ needed, \d+ free\n  archives: about \S+ .?B\n  free disk space: \S+ .?B\nno problems found in \d+ databases\n\z/m,
 		'--check, where there is room: what is needed, and what there is');
 	local $ENV{LD_PRELOAD} = system_faults();
 	local $ENV{SYSTEM_FAULT} = 'statvfs _full';

@@ -316,6 +316,9 @@ read_cluster(ClusterDump *dump, const char *argv0)
 	/* --check finds out whether the role may read passwords, too. */
 	else if (!options->dry_run)
 		dump->globals = read_globals(conn, dump->address, options, argv0);
+	if (options->check)
+		cluster_account_note_connections(cluster_source_connections(conn, options,
+																	&dump->map.list));
 	cluster_session_close(conn);
 }
 
@@ -488,6 +491,7 @@ open_target(ClusterCopy *copy)
 	copy->target = peer_address_new(conn, true, params.dbname, command);
 	copy->database = pg_strdup(PQdb(conn));
 	copy->globals.conn = conn;
+	cluster_account_note_target(connection_server_name(conn));
 }
 
 static GlobalsScript *
@@ -847,7 +851,9 @@ cluster_restore(const Options *options, const char *argv0,
 	run.list = &restore->map->list;
 	if (options->check)
 	{
-		cluster_notes_show(restore->notes, run.list);
+		cluster_notes_show(restore->notes, run.list,
+						   cluster_target_connections(restore->globals.conn,
+													  options, run.list));
 		cluster_session_close(restore->globals.conn);
 		findings_end();
 		return 0;

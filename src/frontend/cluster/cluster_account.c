@@ -19,6 +19,7 @@
 #include "base/units.h"
 #include "cluster/cluster_account.h"
 #include "report/report.h"
+#include "status/dry_run.h"
 #include "status/metrics.h"
 
 /* node_exporter only reads files with this suffix. */
@@ -160,6 +161,18 @@ cluster_account_note_snapshot(const SnapshotRecord *snapshot)
 	event_add_text(event, "lsn_upper_bound", snapshot->lsn);
 	event_add_text(event, "replay_lsn", snapshot->replay_lsn);
 	event_write(event);
+}
+
+void
+cluster_account_note_target(const char *target)
+{
+	state.account.target = target;
+}
+
+void
+cluster_account_note_connections(const char *connections)
+{
+	state.account.connections = connections;
 }
 
 /*
@@ -406,6 +419,15 @@ append_figures(PQExpBuffer buf, const ClusterAccount *account,
 						  units_size(figures->stored_bytes));
 }
 
+/* What the network has carried, after the time of a copy. */
+static void
+append_sent(PQExpBuffer buf, const ClusterAccount *account,
+			const RunFigures *figures)
+{
+	if (account->command == CLUSTER_COPY)
+		appendPQExpBuffer(buf, ", %s sent", units_size(figures->stored_bytes));
+}
+
 /* The other figures of the summary, if they are not 0. */
 static void
 append_notes(PQExpBuffer buf, const RunFigures *figures)
@@ -460,6 +482,7 @@ print_database(const ClusterAccount *account, int no, FILE *out)
 			appendPQExpBufferStr(&line, "verified, ");
 		append_figures(&line, account, figures);
 		appendPQExpBuffer(&line, " in %s", units_elapsed(seconds_of(account, no)));
+		append_sent(&line, account, figures);
 		if (account->list->databases[no].todo == CLUSTER_TODO_RESUME)
 			appendPQExpBufferStr(&line, ", resumed");
 		append_notes(&line, figures);
@@ -512,6 +535,8 @@ append_databases(PQExpBuffer buf, const ClusterAccount *account)
 	appendPQExpBuffer(buf, "%d %s%s", n,
 					  account->command == CLUSTER_VERIFY ? "archive" : "database",
 					  units_plural(n));
+	if (account->target)
+		appendPQExpBuffer(buf, " to %s", account->target);
 }
 
 /*
@@ -532,6 +557,7 @@ print_summary(const ClusterAccount *account, FILE *out)
 	append_figures(&line, account, &sum);
 	appendPQExpBuffer(&line, " in %s, %s/s", units_elapsed(seconds),
 					  units_size((uint64) (sum.raw_bytes / Max(seconds, 0.001))));
+	append_sent(&line, account, &sum);
 	append_notes(&line, &sum);
 	append_with_errors(&line, account);
 	message_before_output();
@@ -704,29 +730,55 @@ write_page(const ClusterAccount *account)
 	(void) report_end_cluster(state.page, &cluster);
 }
 
+/* The bytes that a run would read, of all databases. */
+static uint64
+bytes_to_read(const ClusterAccount *account)
+{
+	uint64		bytes = 0;
+
+	for (int i = 0; i < account->list->n; i++)
+		bytes += account->figures[i].expected_bytes;
+	return bytes;
+}
+
 /*
- * After --check of a dump: the size of its archives, and the free disk space.
+ * The last lines of --check of a dump: what a run would do, as dry_run.c
+ * prints it for one database.
  */
 static void
-check_space(const ClusterAccount *account)
+print_check(const ClusterAccount *account)
 {
-	const char *directory = account->options->directory;
+	const Options *options = account->options;
+	const char *directory = options->directory;
 	RunFigures	sum = sum_figures(account);
 	ArchiveNeed need = {.raw_bytes = sum.raw_bytes,.compressed = sum.stored_bytes < sum.raw_bytes};
+	uint64		bytes = bytes_to_read(account);
 	uint64		available;
+	FILE	   *out = output_of(account);
+	int			n = account->list->n;
 
-	fprintf(output_of(account), "jobs: %d\n", account->options->jobs);
-	fprintf(output_of(account), "archives of all databases: about %s\n",
-			units_size(sum.stored_bytes));
-	if (account->options->max_rate != 0)
-		fprintf(output_of(account), "expected time: at least %s at %s/s\n",
-				units_duration((double) sum.raw_bytes / account->options->max_rate),
-				units_size(account->options->max_rate));
-	if (directory == NULL)
-		return;
-	if (archive_space_available(directory, &need, &available))
-		fprintf(output_of(account), "free disk space: %s\n", units_size(available));
-	archive_space_check(directory, &need);
+	if (sum.objects > 0)
+		fprintf(out, "A run would dump %d database%s, %d table%s and %d large object%s, about %s:\n",
+				n, units_plural(n), sum.tables, units_plural(sum.tables),
+				sum.objects, units_plural(sum.objects), units_size(bytes));
+	else
+		fprintf(out, "A run would dump %d database%s and %d table%s, about %s:\n",
+				n, units_plural(n), sum.tables, units_plural(sum.tables),
+				units_size(bytes));
+	fprintf(out, "  jobs: %d\n", options->jobs);
+	fprintf(out, "%s\n", account->connections);
+	fprintf(out, "  archives: about %s\n", units_size(sum.stored_bytes));
+	if (directory && archive_space_available(directory, &need, &available))
+		fprintf(out, "  free disk space: %s\n", units_size(available));
+	if (options->max_rate != 0)
+		fprintf(out, "  expected time: at least %s at %s/s\n",
+				units_duration((double) bytes / options->max_rate),
+				units_size(options->max_rate));
+	if (options->expected_rate != 0)
+		fprintf(out, "  %s\n",
+				dry_run_time(options, (double) bytes / options->expected_rate));
+	if (directory)
+		archive_space_check(directory, &need);
 }
 
 void
@@ -736,7 +788,7 @@ cluster_account_end(ClusterAccount *account)
 	if (account->command == CLUSTER_CHECK && account->options->check &&
 		account->options->restore == NULL && account->list->n > 0 &&
 		output_of(account))
-		check_space(account);
+		print_check(account);
 	/* With --globals-only there are no databases. */
 	if (account->list->n > 0 && account->command != CLUSTER_CHECK &&
 		output_of(account))

@@ -37,6 +37,8 @@ typedef struct ClusterAccount
 	const Options *options;
 	const ClusterList *list;
 	const SnapshotRecord *snapshot; /* of all databases, or NULL */
+	const char *target;			/* of a copy: the name of the server */
+	const char *connections;	/* of --check: the line about connections */
 	RunFigures *figures;		/* by database, shared with the runs */
 	ClusterState *states;		/* by database */
 	int64	   *start_us;		/* by database, microseconds since 1970 */
@@ -56,6 +58,13 @@ extern void cluster_account_open(const Options *options, ClusterCommand command)
  * is ignored.
  */
 extern void cluster_account_note_snapshot(const SnapshotRecord *snapshot);
+
+/*
+ * The name of the server to which databases are copied, for the summary, and
+ * the line about connections, for --check of a dump.  Both are borrowed.
+ */
+extern void cluster_account_note_target(const char *target);
+extern void cluster_account_note_connections(const char *connections);
 
 /*
  * Call this when the list of databases is known, before the runs.  Begins the

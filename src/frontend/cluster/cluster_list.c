@@ -26,6 +26,7 @@
 #include "session/session_settings.h"
 #include "source/row_filter.h"
 #include "source/row_mask.h"
+#include "status/dry_run.h"
 
 /* The condition for listed databases. */
 #define LISTED_SQL \
@@ -727,19 +728,35 @@ check_databases(PGconn *conn, const ClusterSide *side, int jobs,
 	PQclear(res);
 }
 
+/* The source; with --cluster-snapshot, each database has a guard. */
+static ClusterSide
+source_of(const Options *options, const ClusterList *list)
+{
+	ClusterSide side = source_side;
+
+	side.more = options->cluster_snapshot ? list->n : 0;
+	return side;
+}
+
 void
 cluster_check_source(PGconn *conn, const Options *options,
 					 const ClusterList *list)
 {
-	ClusterSide side = source_side;
+	ClusterSide side = source_of(options, list);
 	int			jobs = options->jobs;
 	int			at_a_time = options->shared_snapshot ? Min(list->n, 1) : list->n;
 
-	side.more = options->cluster_snapshot ? list->n : 0;
 	(void) worker_processes_have_files(jobs, side.more);
 	(void) check_connections(conn, &side, jobs, at_a_time);
 	if (options->cluster_snapshot)
 		check_databases(conn, &side, jobs, list);
+}
+
+/* The number of indexes that are built at a time. */
+static int
+builds_of(const Options *options)
+{
+	return options->index_jobs ? (int) options->index_jobs : options->jobs;
 }
 
 /*
@@ -766,9 +783,33 @@ void
 cluster_check_target(PGconn *conn, const Options *options, int n_databases)
 {
 	int			jobs = options->jobs;
-	int			builds = options->index_jobs ? (int) options->index_jobs : jobs;
+	int			builds = builds_of(options);
 
 	(void) worker_processes_have_files(jobs, 0);
 	if (check_connections(conn, &target_side, jobs, n_databases))
 		check_builds(conn, jobs, builds, n_databases);
+}
+
+char *
+cluster_source_connections(PGconn *conn, const Options *options,
+						   const ClusterList *list)
+{
+	ClusterSide side = source_of(options, list);
+	ConnectionsLeft left = connection_limit_left(conn, false);
+
+	return dry_run_connections(psprintf("  connections to the source: at most %d needed",
+										needed_by(&side, options->jobs, list->n)),
+							   &left);
+}
+
+char *
+cluster_target_connections(PGconn *conn, const Options *options,
+						   const ClusterList *list)
+{
+	ConnectionsLeft left = connection_limit_left(conn, false);
+
+	return dry_run_connections(psprintf("  connections to the target: at most %d needed",
+										needed_by(&target_side, options->jobs, list->n) +
+										builds_of(options)),
+							   &left);
 }

@@ -189,4 +189,13 @@ extern void cluster_check_source(PGconn *conn, const Options *options,
 extern void cluster_check_target(PGconn *conn, const Options *options,
 								 int n_databases);
 
+/*
+ * A line for --check, owned: how many connections the runs need at most, and
+ * how many the server has left.
+ */
+extern char *cluster_source_connections(PGconn *conn, const Options *options,
+										const ClusterList *list);
+extern char *cluster_target_connections(PGconn *conn, const Options *options,
+										const ClusterList *list);
+
 #endif							/* CLUSTER_LIST_H */

@@ -583,27 +583,32 @@ cluster_notes_decide(ClusterNotes *notes, PGconn *conn, ClusterList *list)
 	PQclear(databases);
 }
 
-/* What is done with a database; NULL if an error has refused it. */
+/* How a database is restored; NULL if an error has refused it. */
 static const char *const todo_texts[] = {
-	[CLUSTER_TODO_CREATE] = "to be created",
-	[CLUSTER_TODO_CREATE_AGAIN] = "left empty by an interrupted restore, to be created again",
-	[CLUSTER_TODO_BEGIN] = "exists already",
-	[CLUSTER_TODO_RESUME] = "to be resumed",
+	[CLUSTER_TODO_CREATE] = "into a new database",
+	[CLUSTER_TODO_CREATE_AGAIN] = "into a new database, after the empty one of an interrupted restore is dropped",
+	[CLUSTER_TODO_BEGIN] = "into the existing database",
+	[CLUSTER_TODO_RESUME] = "resumed",
 	[CLUSTER_TODO_REFUSED] = NULL
 };
 
 void
-cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
+cluster_notes_show(const ClusterNotes *notes, const ClusterList *list,
+				   const char *connections)
 {
-	findings_note(psprintf("A run would restore %d database%s:", list->n,
-						   units_plural(list->n)));
+	uint64		bytes = 0;
+
+	for (int i = 0; i < list->n; i++)
+		bytes += list->databases[i].bytes;
+	findings_note(psprintf("A run would restore %d database%s, %s on the source:",
+						   list->n, units_plural(list->n), units_size(bytes)));
 	for (int i = 0; i < list->n; i++)
 	{
 		const ClusterDatabase *database = &list->databases[i];
 		const char *text = todo_texts[database->todo];
 
 		if (text)
-			findings_note(psprintf("  %s: %s (%s on the source)",
+			findings_note(psprintf("  %s: %s (%s)",
 								   printable(database->name), text,
 								   units_size(database->bytes)));
 	}
@@ -611,7 +616,8 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list)
 		findings_note(psprintf("  restored by earlier runs: %d database%s",
 							   notes->n_done, units_plural(notes->n_done)));
 	findings_note(psprintf("  jobs: %d", notes->options->jobs));
-	findings_note(psprintf("  state for --resume: table %s in database \"%s\"",
+	findings_note(connections);
+	findings_note(psprintf("  progress table: %s in database \"%s\"",
 						   CLUSTER_NOTES_TABLE, printable(notes->database)));
 }
 

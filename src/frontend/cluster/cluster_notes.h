@@ -44,8 +44,13 @@ extern ClusterNotes *cluster_notes_read(PGconn *conn, const PeerAddress *address
 extern void cluster_notes_decide(ClusterNotes *notes, PGconn *conn,
 								 ClusterList *list);
 
-/* --check: print lines about the table, and about what would be done. */
-extern void cluster_notes_show(const ClusterNotes *notes, const ClusterList *list);
+/*
+ * --check: print what would be done.  connections is a line of
+ * cluster_target_connections().
+ */
+extern void cluster_notes_show(const ClusterNotes *notes,
+							   const ClusterList *list,
+							   const char *connections);
 
 /*
  * Call this when the restore begins.  Creates the table, notes all databases

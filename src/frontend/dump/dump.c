@@ -207,6 +207,9 @@ check_only(Dump *dump, StockPgDump *pg_dump)
 	 */
 	if (run_figures_own())
 	{
+		run_figures_own()->tables = dump->plan.tables->n_tables;
+		run_figures_own()->objects = dump->plan.objects->n_objects;
+		run_figures_own()->expected_bytes = dump_plan_bytes(&dump->plan);
 		run_figures_own()->raw_bytes = need.raw_bytes;
 		run_figures_own()->stored_bytes = archive_space_expect(&need);
 	}
