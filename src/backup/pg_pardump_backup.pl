@@ -17,7 +17,7 @@ use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verifi
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
 use PardumpBackup::Elsewhere qw(write_record note_removal init_store link_store);
-use PardumpBackup::Listing qw(print_table print_json size_text duration_text);
+use PardumpBackup::Listing qw(print_table print_json size_text duration_text elapsed_text);
 use PardumpBackup::Message qw(inform report with_detail printable quoted counted show_progress clear_progress end_progress);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
@@ -253,7 +253,7 @@ sub back_up_database
 	my $folder = folder_of($database);
 	my ($good, $strange) = backups($config->{directory}, $folder);
 
-	inform('backing up database ' . quoted($database)) if $config->{verbose};
+	inform('backing up database ' . quoted($database)) if $config->{watched};
 	warn_of_strange(@$strange);
 	my ($future) = sort { $b->{name} cmp $a->{name} } grep { $_->{name} gt time_name(now()) } @$good;
 	report('warning', 'backup ' . title($future) . " has a time in the future\n"
@@ -454,6 +454,7 @@ sub remove_expired
 sub back_up
 {
 	my ($claim) = @_;
+	my $began = clock_gettime(CLOCK_MONOTONIC);
 	my (@databases, $server, $globals);
 
 	if (!eval { @stored = link_store($config, 1); @databases = databases(); $server = read_server($config); $globals = dump_globals($config); 1 })
@@ -495,9 +496,13 @@ sub back_up
 	$removed &= remove_expired($server, grep { $outcome{$_} } sort keys %outcome) if !defined $other;
 	report('warning', "no old backup was removed: $other") if defined $other;
 	my @made = map { $made->{$_} // () } sort keys %$made;
-	if (@made && $config->{verbose})
+	if (@made && $config->{watched})
 	{
-		inform("made backup \"$made[0]{run}\" of " . join(', ', map { printable(database_of($_->{folder})) } @made));
+		# a command has stored the files elsewhere
+		my $size = defined $config->{pipe} ? '' : ', ' . size_text(sum0(map { $_->{bytes} } @made));
+
+		inform("made backup \"$made[0]{run}\"$size in " . elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began)
+			  . ': ' . join(', ', map { printable(database_of($_->{folder})) } @made));
 		inform($n_removed == 0 ? 'no old backups to remove' : 'removed ' . counted($n_removed, 'old backup') . ' of databases');
 	}
 	return ($failed ? BACKUP_FAILED : defined $other ? OTHER_SERVER : $removed ? SUCCESS : REMOVAL_FAILED, \%outcome, $server);
@@ -783,8 +788,8 @@ sub verify_archives
 		}
 		push @results, $is_good ? 'verified' : defined $is_good ? 'damaged' : 'failed';
 		next if $show && -t STDOUT;
-		printf "[%d/%d] %s: %s%s in %.1f s\n", $n, scalar @archives, name_of($backup), $is_good ? 'verified' : uc $results[-1],
-		  defined $backup->{bytes} ? ', ' . size_text($backup->{bytes}) : '', clock_gettime(CLOCK_MONOTONIC) - $began;
+		printf "[%d/%d] %s: %s%s in %s\n", $n, scalar @archives, name_of($backup), $is_good ? 'verified' : uc $results[-1],
+		  defined $backup->{bytes} ? ', ' . size_text($backup->{bytes}) : '', elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began);
 		STDOUT->flush;
 	}
 	$show->(scalar @archives, 0) if $show && @results == @archives;
@@ -945,6 +950,8 @@ sub main
 		return CONFIGURATION_WRONG;
 	}
 	$config->{verbose} = $option{verbose};
+	# without a terminal, a run that succeeds prints nothing
+	$config->{watched} = $option{verbose} || -t STDERR;
 	$ENV{PGSERVICE} = $config->{service} if defined $config->{service};
 	umask 077;
 	catch_signals();

@@ -12,7 +12,7 @@ use POSIX qw(strftime);
 use PardumpBackup::Message qw(printable terminal_width);
 use PardumpBackup::Store qw(now);
 
-our @EXPORT_OK = qw(print_table print_json size_text duration_text);
+our @EXPORT_OK = qw(print_table print_json size_text duration_text elapsed_text);
 
 # Columns that are never narrower: for a size with three digits, and for databases.
 use constant { MIN_SIZE => 7, MIN_NAMES => 20 };
@@ -48,6 +48,9 @@ sub duration_text
 	my ($h, $min, $s) = (int($seconds / 3600), $seconds / 60 % 60, $seconds % 60);
 	return $h ? sprintf('%d:%02d:%02d', $h, $min, $s) : sprintf('%d:%02d', $min, $s);
 }
+
+# How long a step took.
+sub elapsed_text { return $_[0] < 59.95 ? sprintf('%.1f s', $_[0]) : duration_text($_[0]); }
 
 # A name as it is, with quotes if its ends would not be visible.
 sub name_text

@@ -12,7 +12,7 @@ use List::Util qw(sum0);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use PardumpBackup::Elsewhere qw(fetch_text fetch_into);
-use PardumpBackup::Listing qw(size_text duration_text);
+use PardumpBackup::Listing qw(size_text elapsed_text);
 use PardumpBackup::Message qw(printable counted);
 use PardumpBackup::Programs qw(interrupted run query shell_quoted verify_archive run_pg_parrestore connection_words);
 use PardumpBackup::Store qw(hold_backup write_file);
@@ -281,7 +281,7 @@ sub test_backup
 	check_constraints($test, $backup);
 	my ($bytes) = query($test, 'the size of the database', 'SELECT pg_catalog.pg_database_size(pg_catalog.current_database())', database => $backup->{database});
 	return sprintf '%s, %s, %s in %s', counted($tables, 'table'), counted($rows, 'row'), size_text($bytes),
-	  duration_text(clock_gettime(CLOCK_MONOTONIC) - $began);
+	  elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began);
 }
 
 # Returns whether at least one backup was tested, and no test failed.  $server contains
