@@ -184,8 +184,9 @@ make_database($one, 'attic');
 sql($one, 'attic', 'CREATE TABLE t (id serial); CREATE VIEW v AS SELECT * FROM t; CREATE VIEW w AS SELECT * FROM v');
 my $again = qr/.*detail: Another attempt will be made after the other databases\.\n/;
 my $waited = qr/waited for locks longer than lock_wait_timeout \(1s\)
-(?:$again)?.*detail: It was waiting for (?:a prepared transaction|server process \d+)\.
-.*hint: End that session or transaction, or set a longer lock_wait_timeout\.\n/;
+(?:$again)?.*detail: The locks are held by (?:a prepared transaction\.
+.*hint: Run ROLLBACK PREPARED or COMMIT PREPARED for the transaction, which pg_prepared_xacts shows,|server process \d+\.
+.*hint: To end its session, run SELECT pg_terminate_backend\(\d+\);) or set a longer lock_wait_timeout\.\n/;
 foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1\n(?:$again)?/ ], [ 'ALTER SEQUENCE t_id_seq OWNER TO CURRENT_USER', $waited ],
 	[ 'DROP VIEW w', $waited ], [ 'ALTER DATABASE attic RENAME TO loft', $waited, 'postgres' ])
 {
@@ -240,7 +241,7 @@ foreach my $locks_both (0, 1)
 	my $what = 'a maintenance database that is locked during the dump' . ($locks_both ? ', and the other database' : '');
 	my ($run, $dir, $database) = @{ $blind[$locks_both] }{qw(run dir database)};
 	my $reason = "pg_pardump waited for locks longer than lock_wait_timeout (1s)\npg_pardump_backup: detail: "
-	  . ($locks_both ? 'The session that holds the locks is not known.' : 'It was waiting for a prepared transaction.');
+	  . ($locks_both ? 'The session that holds the locks is not known.' : 'The locks are held by a prepared transaction.');
 	is(end_backup($run), 1, "$what: exit code");
 	like($run->{err}, qr/error: could not back up database "$database": \Q$reason\E\n/, "$what: message");
 	is_deeply([ complete_backups($dir, $database) ], [], "$what: no backup");

@@ -154,7 +154,7 @@ sub nothing { return; }
 	system_or_bail('cp', '-a', "$dir/second/$nights[0]/dump", "$dir/second/$nights[-1]/dump");
 	($rc, $out, $err) = run_backup(now(), '--verify', 'latest', $file);
 	is($rc, 1, '--verify, an archive in another snapshot: exit code');
-	like($err, qr/^pg_pardump_backup: error: backup "second\/$nights[-1]" is damaged: "pg_pardump_manifest\.json" does not name the snapshot in "backup\.json"$/m,
+	like($err, qr/^pg_pardump_backup: error: backup "second\/$nights[-1]" is damaged: its archive was not made in the snapshot that its backup\.json names$/m,
 		'--verify, an archive in another snapshot: message');
 	($rc, $out) = run_backup(now(), '--check', $file);
 	is("$rc$out", '0', '--check');

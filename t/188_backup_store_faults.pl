@@ -331,7 +331,7 @@ foreach my $try (
 	change_json($info, sub { $_[0]{number} = 1 });
 	system_or_bail('rm', '-rf', "$dir/shop/$names[0]");
 	change_json("$store/shop/$names[0]/backup.json", sub { $_[0]{number} = 5 });
-	failed_ok('numbers that contradict', 2, qr/error: could not rebuild the record of backup "shop\/$names[0]": its number contradicts backup "shop\/$names[1]" in directory "\Q$dir\E"\n.*detail: .*\n.*hint: /, '--rebuild', $file);
+	failed_ok('numbers that contradict', 2, qr/error: could not rebuild the record of backup "shop\/$names[0]": backup "shop\/$names[1]" in directory "\Q$dir\E" has a lower number, but a later time\n.*detail: .*\n.*hint: /, '--rebuild', $file);
 	is_deeply([ complete_backups($dir, 'shop') ], [ $names[1] ], 'numbers that contradict: nothing is made');
 }
 

@@ -728,12 +728,13 @@ sub verify_one
 	if (eval { verify_archive($config, $backup, $show || $backup->{pipe} ? { lines => $lines } : {}, $show ? '--progress' : ()); 1 })
 	{
 		return 1 if $backup->{pipe} || is_in_snapshot($backup);
-		complain('backup ' . title($backup) . " is damaged: \"pg_pardump_manifest.json\" does not name the snapshot in \"backup.json\"\n$keep");
+		complain('backup ' . title($backup) . " is damaged: its archive was not made in the snapshot that its backup.json names\n$keep");
 		return 0;
 	}
 	my $error = $@;
 	die $error if interrupted();
-	die 'could not verify backup ' . title($backup) . ": a run removed the backup\n" if defined $backup->{path} && !-d $backup->{path};
+	die 'could not verify backup ' . title($backup) . ": another run of pg_pardump_backup removed it\nhint: To list the backups, run \"pg_pardump_backup --list $config->{file}\".\n"
+	  if defined $backup->{path} && !-d $backup->{path};
 	die 'could not verify backup ' . title($backup) . ": $error" if $unread || $error !~ /failed with exit code 1\n/;
 	complain('backup ' . title($backup) . " is damaged: $error$keep");
 	return 0;

@@ -134,11 +134,13 @@ sub wait_for
 	return $reason;
 }
 
+# A hint at sessions that hold locks which others wait for.
+my $FIND_LOCK = "hint: To find it, run in another database: SELECT pid, pg_blocking_pids(pid) FROM pg_locks WHERE NOT granted;";
+
 sub late_error
 {
 	my ($what, $limit) = @_;
-	return "$what did not finish within $limit s\ndetail: A session might have locked the database or its catalogs.\n"
-	  . "hint: To find it, run in another database: SELECT pid, pg_blocking_pids(pid) FROM pg_locks WHERE NOT granted;\n";
+	return "$what did not finish within $limit s\ndetail: A session might have locked the database or its catalogs.\n$FIND_LOCK\n";
 }
 
 # Dies if a program did not succeed.
@@ -559,6 +561,20 @@ sub lock_waits
 	return $by;
 }
 
+# Detail and hint about what held the locks: numbers of server processes, of which 0 is
+# a prepared transaction.
+sub holders_text
+{
+	my @holders = @_;
+	my @pids = grep { $_ } @holders;
+
+	return "detail: The session that holds the locks is not known.\n$FIND_LOCK" if !@holders;
+	return "detail: The locks are held by a prepared transaction.\n"
+	  . "hint: Run ROLLBACK PREPARED or COMMIT PREPARED for the transaction, which pg_prepared_xacts shows, or set a longer lock_wait_timeout." if !@pids;
+	return 'detail: The locks are held by server process ' . join(', ', @pids) . ".\n"
+	  . "hint: To end its session, run SELECT pg_terminate_backend($pids[0]); or set a longer lock_wait_timeout.";
+}
+
 # With --lock-wait-timeout, pg_dump limits each LOCK TABLE.  But it also waits, without
 # a limit, when it reads a sequence or the definition of a view, and an owner may lock one
 # object after the other.  This function limits the total time of these waits, which
@@ -588,10 +604,8 @@ sub lock_watch
 		$waited += $now - $last if defined $by;
 		$last = $now;
 		return if $waited < $limit;
-		my %holders = map { $_ ? "server process $_" : 'a prepared transaction' => 1 } split /, /, $by;
-		return "waited for locks longer than lock_wait_timeout ($config->{lock_wait_timeout})\ndetail: "
-		  . (%holders ? 'It was waiting for ' . join(' and ', sort keys %holders) . ".\n" : "The session that holds the locks is not known.\n")
-		  . "hint: End that session or transaction, or set a longer lock_wait_timeout.";
+		my %holders = map { $_ => 1 } split /, /, $by;
+		return "waited for locks longer than lock_wait_timeout ($config->{lock_wait_timeout})\n" . holders_text(sort keys %holders);
 	};
 }
 

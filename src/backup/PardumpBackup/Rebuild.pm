@@ -27,10 +27,13 @@ sub check_order
 	{
 		my ($by_number, $by_time) = ($backup->{number} <=> $other->{number}, $backup->{started} <=> ($other->{started} // 0));
 
-		die 'its number contradicts backup ' . title($other) . " in directory \"$config->{directory}\"\n"
-		  . "detail: Runs have made backups since the record of this backup was lost.\n"
-		  . "hint: Set \"directory\" to an empty directory, and run \"pg_pardump_backup --rebuild $config->{file}\".\n"
-		  if $by_number == 0 || $by_number * $by_time < 0;
+		next if $by_number != 0 && $by_number * $by_time >= 0;
+		my $shown = title($other) . " in directory \"$config->{directory}\"";
+		die(($by_number == 0 ? "backup $shown has the same number\n"
+			: $by_number > 0 ? "backup $shown has a lower number, but a later time\n"
+			: "backup $shown has a higher number, but an earlier time\n")
+			. "detail: Runs have made backups since the record of this backup was lost.\n"
+			. "hint: Set \"directory\" to an empty directory, and run \"pg_pardump_backup --rebuild $config->{file}\".\n");
 	}
 	return;
 }

@@ -191,8 +191,8 @@ sub compare_counts
 		$rows += $table->{rows};
 	}
 	my ($wrong) = grep { $want{$_} != $have{$_} } sort keys %want;
-	die 'table ' . printable($wrong) . ' has ' . counted($have{$wrong}, 'row') . ' after the restore, but '
-	  . counted($want{$wrong}, 'row') . " in the backup\n" if defined $wrong;
+	die sprintf "table %s has %s in the backup, but %s after the restore\n", printable($wrong), counted($want{$wrong}, 'row'),
+	  counted($have{$wrong}, 'row') if defined $wrong;
 	return (scalar(@names), $rows // 0);
 }
 
@@ -204,7 +204,7 @@ sub check_indexes
 		  . q{ JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) i.indexrelid}
 		  . q{ WHERE c.relkind OPERATOR(pg_catalog.=) 'i' AND NOT (i.indisvalid AND i.indisready AND i.indislive) LIMIT 1},
 		database => $database, limit => 0);
-	die 'index ' . printable($index) . " is not valid\n" if defined $index;
+	die 'index "' . printable($index) . "\" is not valid\n" if defined $index;
 	return;
 }
 
@@ -219,9 +219,8 @@ sub check_constraints
 	return if !@constraints;
 	my $script = run('pg_restore', [ $test->{program}{pg_restore}, '--schema-only', '--file=-', $backup->{archive} ], capture => 1);
 	my $allowed = () = $script =~ /\bNOT (?:VALID|ENFORCED)\b/g;
-	die 'the database has ' . counted(scalar @constraints, 'constraint') . " that are NOT VALID, but the backup has $allowed;"
-	  . ' the first is "' . printable($constraints[0]) . "\"\n"
-	  if @constraints > $allowed;
+	die sprintf "the number of constraints that are NOT VALID is %d in the backup, but %d after the restore\ndetail: One of them is \"%s\".\n",
+	  $allowed, scalar @constraints, printable($constraints[0]) if @constraints > $allowed;
 	return;
 }
 
