@@ -167,7 +167,7 @@ foreach (
 	[ 'more behind the end', sub { append_to_file("$_[0]/$file", "1\n") },
 		qr/entry $id: unexpected data after the rows/ ],
 	[ 'toc.dat continues', sub { append_to_file("$_[0]/toc.dat", "\0") },
-		qr/file "toc\.dat" of archive .* is damaged: unexpected data after its end/ ],
+		qr/archive .* is damaged: file "toc\.dat": unexpected data after its end/ ],
 	[ 'no toc.dat', gone('toc.dat'), qr/is not an archive: file "toc\.dat" is missing/ ],
 	[ 'a list with other names', written('blobs*.toc', "4711 ../x\n"),
 		qr/file "\.\.\/x" has a name that is not valid in an archive/ ],
@@ -190,7 +190,7 @@ is($rc, 0, 'ours without a manifest is read');
 like($err, qr/warning: archive .* has no manifest/, 'and that is told');
 write_bytes("$no_manifest/$manifest_name", '{}');
 refused_archive_ok('ours with a damaged manifest', $no_manifest,
-	qr/the manifest of archive .* is damaged: /);
+	qr/archive .* is damaged: file "\Q$manifest_name\E": /);
 
 # ---- what is not an archive
 

@@ -196,7 +196,7 @@ foreach my $name (sort keys %archives)
 	my (undef, $expected) = run_program('pg_pardump', '--verify', $dir);
 	my ($verify_rc, $out, $said) = verify_piped("cat $dir/%f", '-j2');
 	is("$verify_rc $out", "0 $expected", "--verify, $name: the same result as for a directory") or diag($said);
-	like($said, $name =~ /pg_dump/ ? qr/^pg_pardump: warning: archive "[^\n]*" has no manifest, so its files are read without checksums\n\z/ : qr/^\z/, "--verify, $name: messages");
+	like($said, $name =~ /pg_dump/ ? qr/^pg_pardump: warning: archive "[^\n]*" has no manifest\npg_pardump: detail: Files are read without checksums\.\n\z/ : qr/^\z/, "--verify, $name: messages");
 }
 foreach my $try (
 	[ $ours, 'exit 3', qr/could not be read: command for file "[^"]*" failed: child process exited with exit code 3/ ],

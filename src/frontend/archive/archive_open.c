@@ -104,10 +104,8 @@ archive_open_damaged(const Archive *archive, const char *problem)
 		pg_fatal_hint("Use pg_restore of the major version of pg_dump that wrote the archive.");
 	}
 	if (archive->kind == ARCHIVE_DIRECTORY)
-		pg_log_error("file \"%s\" of archive \"%s\" is damaged: %s", TOC_NAME,
-					 archive->path, problem);
-	else
-		pg_log_error("archive \"%s\" is damaged: %s", archive->path, problem);
+		problem = psprintf("file \"%s\": %s", TOC_NAME, problem);
+	pg_log_error(ARCHIVE_DAMAGED, archive->path, problem);
 	pg_fatal_hint(ARCHIVE_COPY_HINT);
 }
 
@@ -183,12 +181,14 @@ read_manifest(Archive *archive)
 
 	archive->manifest = manifest_load(archive->path, &exists, &problem);
 	if (!exists)
-		pg_log_warning("archive \"%s\" has no manifest, so row counts will not be checked",
-					   archive->path);
+	{
+		pg_log_warning(ARCHIVE_NO_MANIFEST, archive->path);
+		pg_log_warning_detail("Row counts are not checked.");
+	}
 	else if (archive->manifest == NULL)
 	{
-		pg_log_error("the manifest of archive \"%s\" is damaged: %s",
-					 archive->path, problem);
+		pg_log_error(ARCHIVE_DAMAGED, archive->path,
+					 psprintf("file \"%s\": %s", MANIFEST_NAME, problem));
 		pg_fatal_hint("Run pg_pardump --verify to find other damage.  If the manifest is removed, the archive can be restored, but not verified.");
 	}
 }
@@ -354,6 +354,7 @@ archive_open(const char *path)
 	const Toc  *toc;
 
 	archive->path = pg_strdup(path);
+	toc_set_archive(archive->path);
 	archive->fd = open_path(path, &archive->kind);
 	refuse_kind(path, archive->kind);
 	if (archive->kind == ARCHIVE_DIRECTORY)

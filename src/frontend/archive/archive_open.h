@@ -80,6 +80,9 @@ extern Archive *archive_open(const char *path);
  */
 extern const char *archive_open_toc(Archive *archive, DataReader *reader);
 
+/* A warning; a detail shows what is not checked without the manifest. */
+#define ARCHIVE_NO_MANIFEST "archive \"%s\" has no manifest"
+
 /* Exit with a message: the archive has this problem. */
 pg_noreturn extern void archive_open_damaged(const Archive *archive,
 											 const char *problem);

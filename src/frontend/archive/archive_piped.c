@@ -78,8 +78,8 @@ read_piped(Archive *archive)
 	if (problem && strcmp(problem, TOC_READ_UNSUPPORTED) == 0)
 		archive_open_damaged(archive, problem);
 	if (problem)
-		return psprintf("archive \"%s\" is damaged: file \"%s\": %s",
-						archive->path, TOC_NAME, problem);
+		return psprintf(ARCHIVE_DAMAGED, archive->path,
+						psprintf("file \"%s\": %s", TOC_NAME, problem));
 	checksum_begin(&identity, CHECKSUM_TYPE_SHA256);
 	checksum_add(&identity, text, len);
 	if (toc_has_mark(archive->toc))
@@ -99,6 +99,7 @@ archive_piped_new(const Options *options, const char *pattern)
 	ArchiveCommands *commands = pg_malloc0(sizeof(ArchiveCommands));
 
 	archive->path = pg_strdup(pattern);
+	toc_set_archive(archive->path);
 	archive->kind = ARCHIVE_DIRECTORY;
 	archive->commands = commands;
 	commands->command.pattern = archive->path;
@@ -130,8 +131,10 @@ archive_piped_open(const Options *options)
 		if (!archive_read_again(archive, &retry, problem))
 			archive_read_failed(archive, &retry, problem);
 	if (archive->manifest == NULL)
-		pg_log_warning("archive \"%s\" has no manifest, so its files are read without checksums",
-					   archive->path);
+	{
+		pg_log_warning(ARCHIVE_NO_MANIFEST, archive->path);
+		pg_log_warning_detail("Files are read without checksums.");
+	}
 	archive->encoding = toc_encoding(archive->toc);
 	archive->stored_bytes = pg_malloc0((archive->toc->n_entries + 1) *
 									   sizeof(uint64));

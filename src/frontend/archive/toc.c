@@ -42,6 +42,23 @@ toc_free(Toc *toc)
 	free(toc);
 }
 
+static const char *archive_path;
+
+void
+toc_set_archive(const char *path)
+{
+	archive_path = path;
+}
+
+void
+toc_damaged(const char *problem)
+{
+	if (archive_path == NULL)
+		toc_reject_pg_dump(message_sentence(problem));
+	pg_log_error(ARCHIVE_DAMAGED, archive_path, problem);
+	pg_fatal_hint(ARCHIVE_COPY_HINT);
+}
+
 bool
 toc_has_mark(const Toc *toc)
 {
@@ -65,8 +82,7 @@ toc_encoding(const Toc *toc)
 		if (end)
 			return pnstrdup(begin + 1, end - begin - 1);
 	}
-	pg_log_error("the table of contents does not contain the encoding of the data");
-	pg_fatal_hint(ARCHIVE_COPY_HINT);
+	toc_damaged("the table of contents does not contain the encoding of the data");
 }
 
 bool
@@ -142,12 +158,8 @@ int
 toc_table_dump_id(const TocEntry *data_entry)
 {
 	if (data_entry->n_deps < 1 || data_entry->deps[0] <= 0)
-	{
-		pg_log_error("invalid table of contents");
-		pg_log_error_detail("The entry with the data of table \"%s\" does not depend on an entry of the table.",
-							printable(data_entry->tag));
-		pg_fatal_hint(ARCHIVE_COPY_HINT);
-	}
+		toc_damaged(psprintf("the data of table \"%s\" does not depend on an entry of the table",
+							 printable(data_entry->tag)));
 	return data_entry->deps[0];
 }
 

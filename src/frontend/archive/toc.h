@@ -100,7 +100,8 @@ extern void toc_free(Toc *toc);
 /* Does a directory's table of contents have our mark? */
 extern bool toc_has_mark(const Toc *toc);
 
-/* The hint of all messages about a damaged archive. */
+/* The message about a damaged archive: its path, and the problem; its hint. */
+#define ARCHIVE_DAMAGED "archive \"%s\" is damaged: %s"
 #define ARCHIVE_COPY_HINT "Use another copy of the archive."
 
 /*
@@ -108,6 +109,15 @@ extern bool toc_has_mark(const Toc *toc);
  * the process.  detail is a sentence.
  */
 pg_noreturn extern void toc_reject_pg_dump(const char *detail);
+
+/*
+ * The archive whose table of contents was read, for toc_damaged(); borrowed.
+ * Without it, the table of contents is the output of pg_dump.
+ */
+extern void toc_set_archive(const char *path);
+
+/* End the process, because the table of contents has this problem. */
+pg_noreturn extern void toc_damaged(const char *problem);
 
 /*
  * Returns the encoding of names and statements, which is also that of all

@@ -60,11 +60,8 @@ find_group(const TocEntry *entry, const TocEntry *const *by_id,
 		group = by_id[entry->deps[0]];
 	if (group == NULL || !toc_entry_is(group, "BLOB METADATA") ||
 		group->defn == NULL)
-	{
-		pg_log_error("the archive's table of contents is damaged: there are no large objects for the privileges of \"%s\"",
-					 printable(entry->tag));
-		pg_fatal_hint(ARCHIVE_COPY_HINT);
-	}
+		toc_damaged(psprintf("entry %d (\"%s\") has privileges of missing large objects",
+							 entry->dump_id, printable(entry->tag)));
 	return group;
 }
 
@@ -92,11 +89,8 @@ add_parts(ScriptEntry *entries, int n, const ScriptEntry *whole,
 			/* Skip the line, which contains an OID. */
 			len = strspn(line, DIGITS);
 			if (len == 0 || len > 10 || line[len] != '\n')
-			{
-				pg_log_error("the archive's table of contents is damaged: \"%s\" is not a list of large objects",
-							 printable(group->tag));
-				pg_fatal_hint(ARCHIVE_COPY_HINT);
-			}
+				toc_damaged(psprintf("entry %d (\"%s\") is not a list of large objects",
+									 group->dump_id, printable(group->tag)));
 			line = line + len + 1;
 			added->n_oids++;
 		}

@@ -191,11 +191,8 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
 			 */
 			if (chunk == NULL || !toc_entry_is_table_data(chunk) ||
 				search.barriers[id] != NULL)
-			{
-				pg_log_error("the archive's table of contents is damaged: the data of table \"%s\" has no chunk %d",
-							 printable(barrier->tag), id);
-				pg_fatal_hint(ARCHIVE_COPY_HINT);
-			}
+				toc_damaged(psprintf("the data of table \"%s\" has no chunk %d",
+									 printable(barrier->tag), id));
 			search.barriers[id] = barrier;
 			search.chunk_nos[id] = j;
 		}

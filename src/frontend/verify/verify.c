@@ -594,7 +594,7 @@ read_manifest(VerifyRun *run)
 	}
 	run->manifest = manifest_load(run->directory, &exists, &problem);
 	if (!exists)
-		pg_log_info("the archive has no manifest, so sizes and checksums are not checked");
+		pg_log_info(ARCHIVE_NO_MANIFEST, run->directory);
 	else if (run->manifest == NULL)
 		verify_finding(&run->found, &manifest_file, "is damaged: %s", problem);
 	return exists;

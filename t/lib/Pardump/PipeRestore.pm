@@ -22,7 +22,7 @@ my ($node, $data, $schema);
 my $copies = 0;
 
 # The only message of pg_parrestore for an archive without a manifest.
-our $no_manifest = qr/^pg_parrestore: warning: archive "[^\n]*" has no manifest, so its files are read without checksums\n\z/;
+our $no_manifest = qr/^pg_parrestore: warning: archive "[^\n]*" has no manifest\npg_parrestore: detail: Files are read without checksums\.\n\z/;
 
 # Starts a server with the database "shop".  Returns the server.
 sub start_pipe_shop
