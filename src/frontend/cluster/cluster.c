@@ -553,7 +553,7 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 		pg_log_error("could not create all roles and tablespaces");
 		pg_log_error_detail("%d statement%s failed, with the errors above.",
 							copy->globals.n_errors, units_plural(copy->globals.n_errors));
-		pg_log_error_hint("Run failed statements on the target with psql, as a superuser.");
+		pg_log_error_hint(FAILED_STATEMENTS_HINT);
 	}
 	if (n_failed > 0 && n_failed == copy->list.n)
 	{
@@ -801,7 +801,7 @@ report_restore(ClusterRestore *restore, int n_failed, int n_before, int n_left)
 	{
 		pg_log_warning("errors ignored on restore of roles and tablespaces: %d",
 					   restore->globals.n_errors);
-		pg_log_warning_hint("Run the failed statements with psql, as a superuser.");
+		pg_log_warning_hint(FAILED_STATEMENTS_HINT);
 	}
 	if (n_with_errors > 0)
 		pg_log_error("%d of %d database%s restored with errors",

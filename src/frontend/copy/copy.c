@@ -523,7 +523,7 @@ complete_target(Copy *copy)
 	if (*copy->n_errors > 0)
 	{
 		pg_log_warning("errors ignored on copy: %d", *copy->n_errors);
-		pg_log_warning_hint("Remove the causes of the errors, and run the failed commands with psql.");
+		pg_log_warning_hint(FAILED_STATEMENTS_HINT);
 		copy->account.incomplete = true;
 	}
 	load_account_stage(&copy->account, LOAD_STAGE_ANALYZE);

@@ -350,9 +350,9 @@ report_errors(const Restore *restore)
 	for (int i = 0; i < run->plan->tables->n_tables; i++)
 		all_rows = all_rows && run_table_is_complete(run, i);
 	pg_log_warning("errors ignored on restore: %d", *restore->n_errors);
-	pg_log_warning_hint(all_rows ?
-						"If objects are missing, remove the causes of the errors, and run the failed commands with psql." :
-						"Remove the causes of the errors, and run failed commands with psql.  Truncate incomplete tables, and restore their rows with --data-only and --table.");
+	pg_log_warning_hint(FAILED_STATEMENTS_HINT);
+	if (!all_rows)
+		pg_log_warning_hint("Truncate incomplete tables, and restore their rows with --data-only and --table.");
 }
 
 /* --compare-with */
