@@ -155,19 +155,19 @@ SQL
 # ---- connections
 
 sql($node, 'shop', 'CREATE ROLE few LOGIN IN ROLE pg_read_all_data, pg_read_all_stats CONNECTION LIMIT 3');
-check_ok('connections', ['error: the server has 2 connections left, too few for 3 jobs\n  HINT: Use --jobs=1,'],
+check_ok('connections', ['error: server "[^"]+" has only 2 of 3 needed connections left\n  HINT: Use --jobs=1,'],
 	@db, '-U', 'few', '-j3');
 {
 	# pg_dump has no connection, and writes to standard error
 	sql($node, 'shop', 'CREATE ROLE one LOGIN CONNECTION LIMIT 1; GRANT pg_read_all_data TO one');
 	my ($rc, $out) = run_program('sh', '-c', 'exec "$@" 2>&1', 'sh', 'pg_pardump', '--check', @db, '-U', 'one');
-	like($out, qr/\Apg_dump: error: .*too many connections .*\nerror: the server has 0 connections left, .*\n  HINT: Close .*\nerror: pg_dump failed /,
+	like($out, qr/\Apg_dump: error: .*too many connections .*\nerror: server "[^"]+" has only 0 of \d needed connections left\n  HINT: End .*\nerror: pg_dump failed /,
 		'a message of pg_dump: on a line of its own');
 }
-check_ok('connections, just enough', ['warning: the server has no spare connection for 2 jobs\n  DETAIL: .*\n  HINT: Use --jobs=1,'],
+check_ok('connections, just enough', ['warning: server "[^"]+" has no spare connection\n  DETAIL: .*\n  HINT: Use --jobs=1,'],
 	@db, '-U', 'few', '-j2');
 
-check_ok('connections of tasks', ['warning: the server has 2 connections left, too few for 3 concurrent tasks with at least 6 connections\n  HINT: Run fewer tasks at a time'],
+check_ok('connections of tasks', ['warning: server "[^"]+" has only 2 of 6 needed connections left\n  DETAIL: Concurrent tasks: 3\.\n  HINT: Run fewer tasks at a time'],
 	@db, '-U', 'few', '--tasks=3');
 check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 {

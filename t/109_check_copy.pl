@@ -142,11 +142,11 @@ is(connections('enough', '-j4', '--index-jobs=2'), "0 no problems found\n", 'con
 is(connections('more jobs than work', '-j20'), "0 no problems found\n", 'connections: more jobs than work');
 sql($target, 'postgres', 'ALTER ROLE few CONNECTION LIMIT 2');
 like(connections('none for an index', '-j4'),
-	qr/^0 warning: the target has only 1 connection left for 1 job and 1 concurrent index build\n  HINT: .*\n0 errors, 1 warning\n$/,
+	qr/^0 warning: server "[^"]+" has only 1 of 2 needed connections left\n  DETAIL: Jobs: 1, index builds at a time: 1\.\n  HINT: .*\n0 errors, 1 warning\n$/,
 	'connections: none for an index');
 sql($target, 'postgres', 'ALTER ROLE few CONNECTION LIMIT 1');
 like(connections('too few', '-j4'),
-	qr/^1 error: the target has 0 connections left, too few for 1 job\n  HINT: .*\n1 error, 0 warnings\n$/,
+	qr/^1 error: server "[^"]+" has only 0 of 1 needed connections left\n  HINT: .*\n1 error, 0 warnings\n$/,
 	'connections: too few');
 
 # extensions

@@ -208,16 +208,16 @@ sub refused_ok
 }
 my $none = new_path('none');
 my @from = ('-d', $source->connstr('postgres'));
-my $message = qr/error: the server has 39 connections left, too few for 36 jobs in up to 5 databases at a time, which might need 46\n.*hint: Use --jobs=29, or raise max_connections/;
+my $message = qr/error: server "[^"]+" has only 39 of 46 needed connections left\n.*detail: Jobs: 36, databases at a time: 5\.\n.*hint: Use --jobs=29, or raise max_connections/;
 refused_ok('connections of a dump', $message, 'pg_pardump', '-j36', @from, '-f', $none);
 ok(!-e $none, 'connections of a dump: no directory is made');
 refused_ok('connections of a copy', $message, 'pg_pardump', '-j36', @from, '--target', $new->connstr('postgres'));
 @holders = map { start_psql($new, 'postgres') } 1 .. 5;
 $_->('SELECT 1') foreach @holders;
-$message = qr/error: the target has 35 connections left, too few for 29 jobs in up to 5 databases at a time, which might need 39\n.*hint: Use --jobs=25,/;
+$message = qr/error: server "[^"]+" has only 35 of 39 needed connections left\n.*detail: Jobs: 29, databases at a time: 5\.\n.*hint: Use --jobs=25,/;
 refused_ok('connections of a copy, on the target', $message, 'pg_pardump', '-j29', @from, '--target', $new->connstr('postgres'));
 # one more session keeps other restores away
-$message = qr/error: the target has 34 connections left, too few for 29 jobs in up to 5 databases at a time, which might need 39\n.*hint: Use --jobs=24,/;
+$message = qr/error: server "[^"]+" has only 34 of 39 needed connections left\n.*detail: Jobs: 29, databases at a time: 5\.\n.*hint: Use --jobs=24,/;
 refused_ok('connections of a restore', $message, 'pg_parrestore', '-j29', '-d', $new->connstr('postgres'), $dir);
 
 # room for workers, but not for builds of indexes
@@ -229,16 +229,16 @@ foreach my $try ([ '-j22', 22 ], [ '-j22', 4, '--index-jobs=4' ], [ '-j22', 0, '
 	my (undef, undef, $err) = run_program('pg_parrestore', '--all-databases', $jobs, @options,
 		'-d', $new->connstr('postgres'), $dir);
 	like($err, qr/error: database "middle" already exists on the target/, "@options: it ends before anything is made");
-	my $warning = $builds == 0 ? qr/^(?!.*connections left)/s
-	  : qr/warning: the target has only 34 connections left for 22 jobs and $builds index builds at a time, which might need @{[ 32 + $builds ]}\n/;
+	my $warning = $builds == 0 ? qr/^(?!.*needed connections)/s
+	  : qr/warning: server "[^"]+" has only 34 of @{[ 32 + $builds ]} needed connections left\n.*detail: Jobs: 22, databases at a time: 5, index builds at a time: $builds\.\n/;
 	like($err, $warning, "$jobs @options: builds of indexes");
 }
 sql($new, 'postgres', 'DROP DATABASE middle');
 sql($source, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 4');
-refused_ok('the limit of a role', qr/the server has 4 connections left, too few for 3 jobs .* which might need 9\n.*hint: Use --jobs=1,/,
+refused_ok('the limit of a role', qr/server "[^"]+" has only 4 of 9 needed connections left\n.*detail: Jobs: 3, .*\n.*hint: Use --jobs=1,/,
 	'pg_pardump', '-j3', @from, @dumper, '-f', $none);
 sql($source, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 1');
-refused_ok('no room for one', qr/the server has 1 connection left, .*\n.*hint: End other sessions, or raise/,
+refused_ok('no room for one', qr/server "[^"]+" has only 1 of \d+ needed connections left\n.*detail: .*\n.*hint: End other sessions, or raise/,
 	'pg_pardump', '-j1', @from, @dumper, '-f', $none);
 
 # the limit of the database that is only asked for the list is none of the others'
@@ -252,7 +252,7 @@ my $other = start_psql($source, 'middle');
 wait_for_others($other, 1);
 ($rc, $err) = dump_all($source, '-j27', '--check', @dumper);
 is($rc, 0, 'sessions that are hidden: exit code');
-like($err, qr/\Apg_pardump: warning: the server might have only 36 connections left for 27 jobs in up to 5 databases at a time, which might need 37\n.*detail: .*pg_read_all_stats/,
+like($err, qr/\Apg_pardump: warning: server "[^"]+" might have only 36 of 37 needed connections left\n.*detail: .*pg_read_all_stats/,
 	'sessions that are hidden');
 $other->();
 

@@ -131,7 +131,7 @@ sql($node, 'postgres', $_) foreach 'CREATE ROLE limited LOGIN', 'GRANT pg_read_a
 my @limited = ('-U', 'limited', '--no-role-passwords', '-j2');
 sql($node, 'postgres', 'ALTER DATABASE second CONNECTION LIMIT 3');
 nothing_made_ok('a database with too low a limit',
-	qr/^pg_pardump: error: database "second" has 3 connections left, but at least 4 are needed\npg_pardump: hint: Run ALTER DATABASE second CONNECTION LIMIT/m,
+	qr/^pg_pardump: error: database "second" has only 3 of 4 needed connections left\npg_pardump: hint: Run ALTER DATABASE second CONNECTION LIMIT/m,
 	dump_all($node, '--cluster-snapshot', @limited));
 ($rc, $err) = dump_all($node, '--cluster-snapshot', '-j2');
 is("$rc $err", '0 ', 'the limit of a database does not hold for a superuser');

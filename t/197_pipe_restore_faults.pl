@@ -323,7 +323,7 @@ foreach my $jobs ('-j1', '-j3')
 	sql($node, 'shop', 'CREATE ROLE few LOGIN IN ROLE pg_read_all_stats CONNECTION LIMIT 3');
 	my ($rc, $out, $said) = run_program('pg_parrestore', '-d', $node->connstr(pipe_copy()) . ' user=few', "--pipe=cat $stock_plain/%f", '--check', '-j3', '-t', 'nothing', '-O');
 	is($rc, 1, 'too few connections: exit code');
-	like($out . $said, qr/the target has 2 connections left, too few for 3 jobs/, 'too few connections: message');
+	like($out . $said, qr/server "[^"]+" has only 2 of 3 needed connections left/, 'too few connections: message');
 }
 
 # several long tables with foreign keys that exist before the rows

@@ -605,7 +605,6 @@ cluster_session_add_args(SimpleStringList *args, const Options *options,
 /* The source or the target of the runs. */
 typedef struct ClusterSide
 {
-	const char *name;			/* in messages */
 	int			own;			/* sessions of a run in addition to those of
 								 * its workers */
 	int			own_of_one;		/* the same if there is one job */
@@ -617,10 +616,10 @@ typedef struct ClusterSide
  * tables (leader.c).  pg_dump ends before the first worker begins; with one
  * job, the third session is opened after pg_dump has ended.
  */
-static const ClusterSide source_side = {"the server", 2, 1, 0};
+static const ClusterSide source_side = {2, 1, 0};
 
 /* The sessions of the leader, and of the journal or pg_restore. */
-static const ClusterSide target_side = {"the target", 2, 2, 0};
+static const ClusterSide target_side = {2, 2, 0};
 
 /*
  * The number of sessions that all runs together can have at a time: workers
@@ -631,19 +630,6 @@ needed_by(const ClusterSide *side, int jobs, int n_databases)
 {
 	return jobs + side->more + Min(jobs, n_databases) *
 		(jobs > 1 ? side->own : side->own_of_one);
-}
-
-/* Print what the user can do. */
-static void
-give_hint(const ClusterSide *side, int jobs, int n_databases, int left)
-{
-	while (jobs > 0 && needed_by(side, jobs, n_databases) > left)
-		jobs--;
-	if (jobs > 0)
-		pg_log_error_hint("Use --jobs=%d, or raise max_connections or the limit of the role.",
-						  jobs);
-	else
-		pg_log_error_hint("End other sessions, or raise max_connections or the limit of the role.");
 }
 
 /*
@@ -668,16 +654,14 @@ check_connections(PGconn *conn, const ClusterSide *side, int jobs,
 		return true;
 	if (at_most >= needed)
 	{
-		pg_log_warning("%s might have only %d connection%s left for %d job%s in up to %d database%s at a time, which might need %d",
-					   side->name, at_least, units_plural(at_least), jobs,
-					   units_plural(jobs), n_runs, units_plural(n_runs), needed);
-		pg_log_warning_detail("%s", CONNECTIONS_HIDDEN_DETAIL);
+		connection_limit_report_hidden(conn, at_least, needed);
 		return true;
 	}
-	pg_log_error("%s has %d connection%s left, too few for %d job%s in up to %d database%s at a time, which might need %d",
-				 side->name, at_most, units_plural(at_most), jobs,
-				 units_plural(jobs), n_runs, units_plural(n_runs), needed);
-	give_hint(side, jobs, n_databases, at_most);
+	connection_limit_report(PG_LOG_ERROR, conn, at_most, needed);
+	pg_log_error_detail("Jobs: %d, databases at a time: %d.", jobs, n_runs);
+	while (jobs > 0 && needed_by(side, jobs, n_databases) > at_most)
+		jobs--;
+	connection_limit_hint(PG_LOG_ERROR, jobs);
 	return false;
 }
 
@@ -718,9 +702,8 @@ check_databases(PGconn *conn, const ClusterSide *side, int jobs,
 		{
 			if (list->databases[j].oid != result_oid(res, i, 0))
 				continue;
-			pg_log_error("database \"%s\" has %d connection%s left, but at least %d are needed",
-						 printable(list->databases[j].name), left,
-						 units_plural(left), needed);
+			pg_log_error("database \"%s\" has only %d of %d needed connections left",
+						 printable(list->databases[j].name), left, needed);
 			pg_log_error_hint("Run ALTER DATABASE %s CONNECTION LIMIT -1; or exclude the database with --exclude-database.",
 							  printable(fmtId(list->databases[j].name)));
 		}
@@ -773,10 +756,10 @@ check_builds(PGconn *conn, int jobs, int builds, int n_databases)
 
 	if (n_databases == 0 || left >= needed)
 		return;
-	pg_log_warning("the target has only %d connection%s left for %d job%s and %d index build%s at a time, which might need %d",
-				   left, units_plural(left), jobs, units_plural(jobs), builds,
-				   units_plural(builds), needed);
-	pg_log_warning_hint("If connections fail, use smaller numbers for --jobs or --index-jobs.");
+	connection_limit_report(PG_LOG_WARNING, conn, left, needed);
+	pg_log_warning_detail("Jobs: %d, databases at a time: %d, index builds at a time: %d.",
+						  jobs, Min(jobs, n_databases), builds);
+	pg_log_warning_hint(CONNECTIONS_BUILDS_HINT);
 }
 
 void

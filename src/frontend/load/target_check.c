@@ -141,29 +141,24 @@ check_connections(PGconn *conn, int n_workers, int n_builds)
 {
 	ConnectionsLeft connections = connection_limit_left(conn, true);
 	int			left = connections.at_most;
-	bool		is_hidden = left >= n_workers + n_builds;
+	int			needed = n_workers + n_builds;
 
-	if (connections.at_least >= n_workers + n_builds)
+	if (connections.at_least >= needed)
 		return;
 	if (left < n_workers)
 	{
-		pg_log_error("the target has %d connection%s left, too few for %d job%s",
-					 left, units_plural(left), n_workers,
-					 units_plural(n_workers));
-		pg_log_error_hint("Use a smaller number for --jobs, or raise max_connections or the connection limit of the role or database on the target.");
-		return;
+		connection_limit_report(PG_LOG_ERROR, conn, left, n_workers);
+		connection_limit_hint(PG_LOG_ERROR, left);
 	}
-	left = is_hidden ? connections.at_least : left;
-	pg_log_warning(is_hidden ?
-				   "the target might have only %d connection%s left for %d job%s and %d concurrent index build%s" :
-				   "the target has only %d connection%s left for %d job%s and %d concurrent index build%s",
-				   left, units_plural(left),
-				   n_workers, units_plural(n_workers),
-				   n_builds, units_plural(n_builds));
-	if (is_hidden)
-		pg_log_warning_detail("%s", CONNECTIONS_HIDDEN_DETAIL);
+	else if (left >= needed)
+		connection_limit_report_hidden(conn, connections.at_least, needed);
 	else
-		pg_log_warning_hint("If connections fail, use smaller numbers for --jobs or --index-jobs.");
+	{
+		connection_limit_report(PG_LOG_WARNING, conn, left, needed);
+		pg_log_warning_detail("Jobs: %d, index builds at a time: %d.",
+							  n_workers, n_builds);
+		pg_log_warning_hint(CONNECTIONS_BUILDS_HINT);
+	}
 }
 
 /* Report an existing database.  pg_restore would fail, too. */

@@ -496,17 +496,41 @@ connection_limit_left(PGconn *conn, bool of_database)
 }
 
 void
-connection_limit_check_tasks(PGconn *conn, const char *server, int n_tasks,
-							 int n_sessions)
+connection_limit_report(int level, const PGconn *conn, int left, int needed)
+{
+	pg_log_generic(level, PG_LOG_PRIMARY,
+				   "server \"%s\" has only %d of %d needed connections left",
+				   connection_server_name(conn), left, needed);
+}
+
+void
+connection_limit_report_hidden(const PGconn *conn, int at_least, int needed)
+{
+	pg_log_warning("server \"%s\" might have only %d of %d needed connections left",
+				   connection_server_name(conn), at_least, needed);
+	pg_log_warning_detail("Without the privileges of pg_read_all_stats, the role cannot see which sessions are client sessions.");
+}
+
+void
+connection_limit_hint(int level, int jobs)
+{
+	if (jobs > 0)
+		pg_log_generic(level, PG_LOG_HINT, "Use --jobs=%d, " CONNECTIONS_RAISE,
+					   jobs);
+	else
+		pg_log_generic(level, PG_LOG_HINT, "End other sessions, " CONNECTIONS_RAISE);
+}
+
+void
+connection_limit_check_tasks(PGconn *conn, int n_tasks, int n_sessions)
 {
 	int			left = connection_limit_left(conn, true).at_most;
 
 	if (left >= n_sessions)
 		return;
-	pg_log_warning("%s has %d connection%s left, too few for %d concurrent task%s with at least %d connection%s",
-				   server, left, units_plural(left), n_tasks, units_plural(n_tasks),
-				   n_sessions, units_plural(n_sessions));
-	pg_log_warning_hint("Run fewer tasks at a time, or raise max_connections or the connection limit of the role or database.  A task without a connection exits with code 75 and can be run again.");
+	connection_limit_report(PG_LOG_WARNING, conn, left, n_sessions);
+	pg_log_warning_detail("Concurrent tasks: %d.", n_tasks);
+	pg_log_warning_hint("Run fewer tasks at a time, " CONNECTIONS_RAISE "  A task without a connection exits with code 75 and can be run again.");
 }
 
 void
@@ -516,9 +540,8 @@ connection_limit_check_workers(PGconn *conn, int n_workers)
 
 	if (left >= n_workers)
 		return;
-	pg_log_warning("the server has %d connection%s left, too few for %d job%s",
-				   left, units_plural(left), n_workers, units_plural(n_workers));
-	pg_log_warning_hint("Use a smaller number for --jobs, run fewer tasks at a time, or raise max_connections or the connection limit of the role or database.");
+	connection_limit_report(PG_LOG_WARNING, conn, left, n_workers);
+	pg_log_warning_hint("Use a smaller number for --jobs, run fewer tasks at a time, " CONNECTIONS_RAISE);
 }
 
 /* ----------

@@ -102,10 +102,6 @@ typedef struct ConnectionsLeft
 	int			at_least;		/* if all hidden sessions are clients */
 } ConnectionsLeft;
 
-/* An errdetail that explains why the two numbers differ. */
-#define CONNECTIONS_HIDDEN_DETAIL \
-"Without the privileges of pg_read_all_stats, the role cannot see which sessions are client sessions."
-
 /*
  * Returns how many connections the limits of the server, of the role and, if
  * of_database is true, of the database leave besides this session.  Servers
@@ -122,16 +118,34 @@ extern ConnectionsLeft connection_limit_left(PGconn *conn, bool of_database);
 extern char *connection_limit_expression(PGconn *conn, bool of_database);
 extern ConnectionsLeft connection_limit_read(const PGresult *res, int column);
 
+/* The end of the hints about connections. */
+#define CONNECTIONS_RAISE "or raise max_connections or the connection limit of the role or database."
+
+/* The hint if there is no room for index builds only. */
+#define CONNECTIONS_BUILDS_HINT "If connections fail, use smaller numbers for --jobs or --index-jobs."
+
+/*
+ * Report, as an error or a warning, that the server of a session has fewer
+ * connections left than a run needs; or, as a warning, that this may be so,
+ * because the role does not see which sessions are clients.
+ */
+extern void connection_limit_report(int level, const PGconn *conn, int left,
+									int needed);
+extern void connection_limit_report_hidden(const PGconn *conn, int at_least,
+										   int needed);
+
+/* The hint of such a message: how many jobs there is room for; may be 0. */
+extern void connection_limit_hint(int level, int jobs);
+
 /*
  * Warn if the server leaves fewer than n_sessions connections.  The n tasks
  * need at least that many on this server if all run at a time: each has a
  * session of one worker on every server that it reads, and one more on the
  * server where it watches the leader.  This is only a warning, because the
- * user may know that fewer tasks run at a time.  server is the name of the
- * server in the message.
+ * user may know that fewer tasks run at a time.
  */
-extern void connection_limit_check_tasks(PGconn *conn, const char *server,
-										 int n_tasks, int n_sessions);
+extern void connection_limit_check_tasks(PGconn *conn, int n_tasks,
+										 int n_sessions);
 
 /*
  * In a task: warn in this way about the sessions of its own workers.  conn is

@@ -351,12 +351,9 @@ check_tasks(const Source *source)
 	int			n = standbys ? standbys->n : 1;
 	int			n_sessions = n_tasks + (n_tasks + n - 1) / n;
 
-	connection_limit_check_tasks(source->conn, "the server", n_tasks,
-								 n_sessions);
+	connection_limit_check_tasks(source->conn, n_tasks, n_sessions);
 	for (int i = 1; i < n; i++)
-		connection_limit_check_tasks(standbys->list[i].conn,
-									 psprintf("standby %s", standbys->list[i].name),
-									 n_tasks, n_sessions);
+		connection_limit_check_tasks(standbys->list[i].conn, n_tasks, n_sessions);
 }
 
 static void

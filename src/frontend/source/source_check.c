@@ -97,42 +97,26 @@ static const char database_query[] =
  */
 static Oid	expected_database = InvalidOid;
 
-#define FEWER_JOBS_HINT "Use --jobs=%d, or raise max_connections or the connection limit of the role or database."
-
 static void
-check_connections(const PGresult *res, const char *name, int n_workers)
+check_connections(PGconn *conn, const PGresult *res, int n_workers)
 {
-	const char *server = name ? psprintf("standby %s", name) : "the server";
 	ConnectionsLeft connections = connection_limit_read(res, CONNECTIONS_LEFT);
 	int			left = connections.at_most;
 
 	if (left >= n_workers && connections.at_least < n_workers)
+		connection_limit_report_hidden(conn, connections.at_least, n_workers);
+	else if (left == n_workers)
 	{
-		left = connections.at_least;
-		pg_log_warning("%s might have only %d connection%s left for %d job%s",
-					   server, left, units_plural(left), n_workers, units_plural(n_workers));
-		pg_log_warning_detail("%s", CONNECTIONS_HIDDEN_DETAIL);
-		return;
-	}
-	if (left > n_workers)
-		return;
-	if (left == n_workers)
-	{
-		pg_log_warning("%s has no spare connection for %d job%s", server,
-					   n_workers, units_plural(n_workers));
+		pg_log_warning("server \"%s\" has no spare connection",
+					   connection_server_name(conn));
 		pg_log_warning_detail("If the connection that holds the locks on all tables is lost, replacing it requires one more connection.");
-		if (n_workers > 1)
-			pg_log_warning_hint(FEWER_JOBS_HINT, n_workers - 1);
-		else
-			pg_log_warning_hint("Raise max_connections or the connection limit of the role or database.");
-		return;
+		connection_limit_hint(PG_LOG_WARNING, n_workers - 1);
 	}
-	pg_log_error("%s has %d connection%s left, too few for %d job%s",
-				 server, left, units_plural(left), n_workers, units_plural(n_workers));
-	if (left > 0)
-		pg_log_error_hint(FEWER_JOBS_HINT, Max(left - 1, 1));
-	else
-		pg_log_error_hint("Close other sessions, or raise max_connections or the connection limit of the role or database.");
+	else if (left < n_workers)
+	{
+		connection_limit_report(PG_LOG_ERROR, conn, left, n_workers);
+		connection_limit_hint(PG_LOG_ERROR, left > 0 ? Max(left - 1, 1) : 0);
+	}
 }
 
 static void
@@ -188,7 +172,7 @@ server_check(PGconn *conn, const char *name, int n_workers)
 		 * threshold come from the primary, and have been checked on the first
 		 * standby.
 		 */
-		check_connections(res, name, n_workers);
+		check_connections(conn, res, n_workers);
 		if (name == NULL)
 		{
 			check_age(res);
