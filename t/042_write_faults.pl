@@ -243,7 +243,7 @@ foreach my $there (0, 1)
 dump_failed_ok($node,
 	start_dump($connstr, with => [ 'sh', '-c', 'ulimit -n 20; exec "$@"', 'sh' ],
 		'-j30', '--max-table-segment-pages=2'),
-	'too few file descriptors', qr/error: too few open files for 30 jobs: 124 are needed, and the limit is 20\n.*hint: Use a smaller number for --jobs/);
+	'too few file descriptors', qr/error: the limit of open files \(20\) is too low for 30 jobs: 124 are needed\n.*hint: Use a smaller number for --jobs/);
 
 $node->stop;
 done_testing();

@@ -43,7 +43,7 @@ sub said
 # ---- what costs time that it need not take
 
 my $jobs = qr/pg_pardump: hint: Using 1 worker for about \d\d\.\d MB; use -j NUM to run more\./;
-my $by_sql = qr/pg_pardump: hint: Reading about \d\d\.\d MB with COPY, which is slower than the extension: the database has no extension pg_pardump\.  Use CREATE EXTENSION pg_pardump in the database\./;
+my $by_sql = qr/pg_pardump: hint: About \d\d\.\d MB are read with COPY, which is slower than the extension \(the database has no extension pg_pardump\)\.  To install it, run CREATE EXTENSION pg_pardump; in the database\./;
 
 # These hints, and no others, each once.
 sub hints_are

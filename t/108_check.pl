@@ -172,7 +172,7 @@ check_ok('connections of tasks', ['warning: server "[^"]+" has only 2 of 6 neede
 check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 {
 	my ($rc, $out, $err) = run_program('prlimit', '--nofile=80:100', 'pg_pardump', '--check', @db, '-j19');
-	like($out, qr/^error: too few open files for 19 jobs: 102 are needed, and the limit is 100\n  HINT: Use a smaller number for --jobs/m, 'open files');
+	like($out, qr/^error: the limit of open files \(100\) is too low for 19 jobs: 102 are needed\n  HINT: Use a smaller number for --jobs/m, 'open files');
 	($rc, $out, $err) = run_program('prlimit', '--nofile=80:100', 'pg_pardump', '--check', @db, '-j18');
 	unlike("$out$err", qr/open files/, 'open files: the soft limit is raised');
 }

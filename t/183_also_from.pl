@@ -131,14 +131,14 @@ refused_ok('a primary first', qr/error: server \S+ is not a standby, but --also-
 refused_ok('a primary, too', qr/error: server \S+ is not a standby, but --also-from requires/,
 	$a, '--also-from', $primary->connstr('db'));
 refused_ok('one twice', qr/error: (\S+) and \1 are the same server/, $a, '--also-from', $a->connstr('db'));
-refused_ok('another database', qr/error: the database of standby \S+ differs from that of/, $a, '--also-from', $b->connstr('postgres'));
+refused_ok('another database', qr/error: the databases on standbys \S+ and \S+ have different names\n/, $a, '--also-from', $b->connstr('postgres'));
 refused_ok('too few jobs', qr/error: option --also-from requires at least one job \(--jobs\) for each of the 4 servers/, $a, from_all(), '--also-from', 'host=x');
 refused_ok('too few tasks', qr/error: option --also-from requires at least one task \(--tasks\) for each of the 3 servers/, $a, from_all(), '--tasks=2', '--run-tasks=true %p');
 refused_ok('no connection string', qr/error: invalid connection string for option --also-from/, $a, '--also-from', 'password=x b');
 {
 	my $other = start_cluster('other');
 	make_database($other, 'db');
-	refused_ok('another cluster', qr/error: the system identifier of standby \S+ differs from that of/,
+	refused_ok('another cluster', qr/error: standbys \S+ and \S+ have different system identifiers\n/,
 		$a, '--also-from', $other->connstr('db'));
 	$other->stop('immediate');
 }

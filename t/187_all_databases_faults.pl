@@ -264,7 +264,7 @@ foreach my $try ([ 'pg_pardump', @from, '-f', $none ], [ 'pg_parrestore', '--ind
 	my ($program, @options) = @$try;
 	my ($rc, undef, $err) = run_program('sh', '-c', $limited, 'sh', $program, '--all-databases', '-j20', @options);
 	is($rc, 1, "open files, $program: exit code");
-	like($err, qr/\A$program: error: too few open files for 20 jobs: \d+ are needed, and the limit is 60\n.*hint: .*\n\z/, "open files, $program");
+	like($err, qr/\A$program: error: the limit of open files \(60\) is too low for 20 jobs: \d+ are needed\n.*hint: .*\n\z/, "open files, $program");
 }
 is(value($new, 'postgres', 'SELECT count(*) FROM pg_database'), 3, 'open files: nothing is made');
 ok(!-e $none, 'open files: no directory is made');

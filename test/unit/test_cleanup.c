@@ -93,7 +93,7 @@ test_cleanup(void)
 	child_ends(succeed, NULL, 0, "", "nothing is undone when all went well");
 	child_ends(fork_and_succeed, NULL, 0, "another ", "not by a child");
 	child_ends(pop_last, NULL, 3, "second first ", "nor what was removed");
-	child_ends(pop_other, NULL, 1, "unit_test: error: exit callbacks are not removed in the order of their nesting\nsecond first ",
+	child_ends(pop_other, NULL, 1, "unit_test: error: internal error: an exit callback was removed before those that were added later\nsecond first ",
 			   "none is removed out of turn");
 	for (int i = 0; i < many; i++)
 		strcat(said, "x ");

@@ -217,7 +217,7 @@ check_deaths(const char *dir)
 			   "unit_test: hint: Start the backup again.\n",
 			   "longer than there is room for");
 	child_ends(put_beyond, archive, 1,
-			   "unit_test: error: file \"m\" was planned with 3 pieces, and has no piece 4\n",
+			   "unit_test: error: internal error: file \"m\" was planned with 3 pieces, and has no piece 4\n",
 			   "more pieces than were to come");
 	tar_archive_put(archive, 1, "second", 6);
 	is_number(tar_archive_finish(archive, 3), 17 + 2 * TAR_BLOCK_SIZE,

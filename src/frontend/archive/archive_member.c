@@ -32,8 +32,7 @@ struct ArchiveMember
 
 #define MARK_BYTES ((int) sizeof(ARCHIVE_END_OF_ROWS) - 1)
 
-/* Describes the data of an entry, for messages; owned. */
-static char *
+char *
 archive_member_describe(const TocEntry *entry)
 {
 	return psprintf("data of entry %d, %s \"%s\"", entry->dump_id, entry->desc,

@@ -288,11 +288,11 @@ read_toc(TocReader *reader, const char **problem)
 	Toc		   *toc = pg_malloc0(sizeof(Toc));
 	int			count = 0;
 
-	*problem = "its header";
+	*problem = "The output ends within its header.";
 	read_head(reader, toc);
 	if (!reader->at_end)
 	{
-		*problem = "its table of contents";
+		*problem = "The output ends within its table of contents.";
 		count = read_int(reader);
 		if (count < 0)
 			bad(reader, "invalid number of entries");

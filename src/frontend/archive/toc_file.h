@@ -24,8 +24,8 @@ typedef size_t (*TocReadCallback) (void *arg, void *buf, size_t len);
  * Read the table of contents from the output of a pg_dump that this program
  * runs: toc.dat of a directory archive, or the beginning of a custom archive,
  * up to the last byte of the entries.  The entries get no file names.
- * Returns NULL if the input ends early; *problem is then the part in which it
- * ended.  Exits with a message if the input is not valid.
+ * Returns NULL if the input ends early; *problem is then a sentence about the
+ * part in which it ended.  Exits with a message if the input is not valid.
  */
 extern Toc *toc_read_pg_dump(TocReadCallback read, void *arg,
 							 bool is_custom, const char **problem);

@@ -404,7 +404,7 @@ cleanup_pop(CleanupCallback callback, void *arg)
 {
 	if (depth == 0 || stack[depth - 1].callback != callback ||
 		stack[depth - 1].arg != arg)
-		pg_fatal("exit callbacks are not removed in the order of their nesting");
+		pg_fatal("internal error: an exit callback was removed before those that were added later");
 	depth--;
 }
 

@@ -188,7 +188,7 @@ tar_archive_put(TarArchive *archive, int piece, const void *frame, size_t len)
 	uint64		word;
 
 	if (piece < 0 || piece >= archive->max_pieces)
-		pg_fatal("file \"%s\" was planned with %d pieces, and has no piece %d",
+		pg_fatal("internal error: file \"%s\" was planned with %d pieces, and has no piece %d",
 				 archive->path, archive->max_pieces, piece + 1);
 	begin = wait_for_begin(archive, piece);
 	word = piece_word(archive, piece);

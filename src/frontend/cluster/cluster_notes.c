@@ -236,7 +236,7 @@ refuse_notes(PGconn *conn, const char *detail)
 	pg_log_error("could not use table %s in database \"%s\" of the target",
 				 CLUSTER_NOTES_TABLE, printable(PQdb(conn)));
 	pg_log_error_detail("%s", detail);
-	pg_fatal_hint("End other restores of all databases, drop the databases that are incomplete, and run the command again.");
+	pg_fatal_hint("End other restores of all databases.  Then drop all databases that this restore has created, and run the same command again.");
 }
 
 /*
@@ -249,7 +249,7 @@ lock_notes(PGconn *conn)
 {
 	session_command(conn, LOCK_COMMAND);
 	if (!notes_exist(conn))
-		refuse_notes(conn, "It was dropped during the run.");
+		refuse_notes(conn, "The table was dropped during the run.");
 }
 
 static void
@@ -331,7 +331,7 @@ set_note(PGconn *conn, const char *identity, const Note *note)
 	PGresult   *res = target_query(conn, set_query, 6, params);
 
 	if (strcmp(PQcmdTuples(res), "1") != 0)
-		refuse_notes(conn, "It no longer belongs to this restore.");
+		refuse_notes(conn, "The table belongs to another restore.");
 	PQclear(res);
 }
 
@@ -345,7 +345,7 @@ state_of(PGconn *conn, const char *name)
 	for (int i = NOTE_BEGUN; i <= NOTE_DONE; i++)
 		if (strcmp(name, state_names[i]) == 0)
 			return (NoteState) i;
-	refuse_notes(conn, psprintf("It contains the unknown state \"%s\".",
+	refuse_notes(conn, psprintf("The table contains the unknown state \"%s\".",
 								printable(name)));
 }
 

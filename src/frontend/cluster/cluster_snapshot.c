@@ -785,6 +785,7 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 	for (int n = 1;; n++)
 	{
 		char	   *cause = session_try(cluster_snapshot_prepare, snapshot);
+		bool		by_names;
 
 		if (cause == NULL && snapshot->by_pause)
 			cause = take_in_pause(snapshot);
@@ -795,13 +796,16 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 		interrupt_check();
 		if (cause == NULL && !snapshot->must_repeat)
 			break;
-		if (cause == NULL)
+		by_names = cause == NULL;
+		if (by_names)
 			cause = pg_strdup("databases were created, dropped or renamed");
 		if (n == TRIES)
 		{
 			pg_log_error("could not take a snapshot of all databases: %s", cause);
 			pg_log_error_detail("Attempts: %d.", n);
-			pg_fatal_hint("Remove the cause, and run the same command again.");
+			pg_fatal_hint(by_names ?
+						  "Run the same command again while no databases are created, dropped or renamed." :
+						  "Remove the cause, and run the same command again.");
 		}
 		pg_log_info("taking the snapshot of all databases again: %s", cause);
 		free(cause);

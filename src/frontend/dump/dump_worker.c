@@ -112,9 +112,9 @@ dump_worker_start(void *arg, int no)
 		fingerprint_reads(worker_session_conn(worker->session), fingerprints);
 	if (fingerprints && !worker->takes_fingerprints)
 	{
-		pg_log_warning("session %d cannot detect unchanged rows, and dumps all rows that it reads",
+		pg_log_warning("worker %d cannot detect unchanged rows, and dumps all rows of its jobs",
 					   no);
-		pg_log_warning_detail("Its settings differ from those of the session that began the dump.");
+		pg_log_warning_detail("The settings of its session differ from those of the session that began the dump.");
 		pg_log_warning_hint("Do not change settings of the role or the database during a dump.");
 	}
 	else

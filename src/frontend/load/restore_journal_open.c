@@ -820,8 +820,9 @@ refuse_schema(RestoreSchedule *schedule, const char *schema)
 
 		if (entry->namespace == NULL || strcmp(entry->namespace, schema) != 0)
 			continue;
-		pg_log_error("the archive is that of a database with an unfinished restore");
-		pg_log_error_hint("Use -N %s to exclude the journal of that restore.  Data that it had not restored is missing in the archive.",
+		pg_log_error("the archive was dumped from a database with an unfinished restore");
+		pg_log_error_detail("The archive lacks all data that this restore had not loaded yet.");
+		pg_log_error_hint("To restore the archive anyway, use -N %s, which excludes the journal of that restore.",
 						  schema);
 		exit(1);
 	}
@@ -871,7 +872,7 @@ restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 	if (there && !options->resume && !options->clean)
 		restore_journal_refuse_unfinished(conn, options);
 	if (there && !options->resume && !drop_journal(journal, NULL, NULL))
-		pg_fatal("the journal of another restore must be removed first");
+		pg_fatal("the restore cannot start as long as schema " RESTORE_JOURNAL_SCHEMA " of an earlier restore exists");
 	interrupt_set_connection(conn);
 	if (options->resume)
 		resume(journal, conn, restore);

@@ -285,7 +285,10 @@ check_options(Options *options)
 	option_rules_check(options, rules, lengthof(rules), &table);
 	/* for all databases, --check shows what would be resumed */
 	if (options->resume && options->check && !options->all_databases)
-		pg_fatal("options %s and %s cannot be used together", "--resume", "--check");
+	{
+		pg_log_error("options %s and %s cannot be used together", "--resume", "--check");
+		pg_fatal_hint("Use --resume without --check.  Only with --all-databases, --check shows what --resume would do.");
+	}
 	if (options->all_databases && archive == NULL)
 		pg_fatal("no input directory specified");
 	if (options->all_databases && options->by_stock)

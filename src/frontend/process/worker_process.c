@@ -185,8 +185,8 @@ worker_processes_have_files(int n, int n_more)
 		if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
 			return true;
 	}
-	pg_log_error("too few open files for %d job%s: " UINT64_FORMAT " are needed, and the limit is " UINT64_FORMAT,
-				 n, units_plural(n), (uint64) need, (uint64) limit.rlim_max);
+	pg_log_error("the limit of open files (" UINT64_FORMAT ") is too low for %d job%s: " UINT64_FORMAT " are needed",
+				 (uint64) limit.rlim_max, n, units_plural(n), (uint64) need);
 	if (n_more > 0)
 		pg_log_error_detail("This number includes a connection to each of %d database%s.",
 							n_more, units_plural(n_more));

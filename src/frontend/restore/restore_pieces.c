@@ -332,8 +332,8 @@ restore_pieces_report(void *arg, const char *problem)
 	 * End the run, because the command may succeed when --resume runs it
 	 * again.
 	 */
-	pg_log_error("could not read data of entry %d: %s",
-				 run->rows->entry->dump_id, problem);
+	pg_log_error("could not read %s: %s",
+				 archive_member_describe(run->rows->entry), problem);
 	end_restore(run, false);
 }
 
@@ -415,8 +415,8 @@ text_problem(const PieceText *text, ssize_t len)
 	 */
 	if (len == 0 && text->run->loader->archive->commands &&
 		memcmp(text->tail, ARCHIVE_END_OF_ROWS, MARK_BYTES) != 0)
-		return psprintf("could not read data of entry %d: the line that ends the rows is missing",
-						text->run->rows->entry->dump_id);
+		return psprintf("could not read %s: the line that ends the rows is missing",
+						archive_member_describe(text->run->rows->entry));
 	return NULL;
 }
 
@@ -462,12 +462,12 @@ read_up_to(PieceText *text, uint64 end, pg_crc32c crc)
 	}
 	free(buf);
 	if (problem == NULL && text->taken < end)
-		problem = psprintf("could not read data of entry %d: it has become shorter",
-						   text->run->rows->entry->dump_id);
+		problem = psprintf("could not read %s: it has become shorter",
+						   archive_member_describe(text->run->rows->entry));
 	if (problem == NULL && !EQ_CRC32C(text->crc, crc))
 	{
-		problem = psprintf("could not read data of entry %d: its beginning differs from what was read before",
-						   text->run->rows->entry->dump_id);
+		problem = psprintf("could not read %s: its beginning differs from what was read before",
+						   archive_member_describe(text->run->rows->entry));
 		text->differs = true;
 	}
 	return problem;
@@ -554,8 +554,8 @@ restore_pieces_compare(void *arg, uint64 piece, pg_crc32c crc)
 	free(name);
 	if (line && line->crc == crc)
 		return;
-	pg_log_error("could not read data of entry %d: its beginning differs from what was read before",
-				 run->rows->entry->dump_id);
+	pg_log_error("could not read %s: its beginning differs from what was read before",
+				 archive_member_describe(run->rows->entry));
 	end_restore(run, true);
 }
 
@@ -577,8 +577,8 @@ check_committed(const PieceRun *run)
 	used.crcs += run->shared->failed->crcs;
 	if (used.n == last.n && used.crcs == last.crcs)
 		return;
-	pg_log_error("could not read data of entry %d: its rows differ from those that were committed before",
-				 run->rows->entry->dump_id);
+	pg_log_error("could not read %s: its rows differ from those that were committed before",
+				 archive_member_describe(run->rows->entry));
 	end_restore(run, true);
 }
 

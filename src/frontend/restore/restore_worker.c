@@ -938,7 +938,7 @@ restore_worker_run_job(void *arg, int no, volatile int *step)
 	 * of other long files would be lost.
 	 */
 	if (work->rings && job->kind == JOB_DATA_FILES && !job->at_once && job->n != 1)
-		pg_fatal("job %d consists of %d files instead of 1", job_no, job->n);
+		pg_fatal("internal error: job %d has %d files instead of 1", job_no, job->n);
 	if (!restore_journal_is_committed(work->journal, worker->conn, work->target,
 									  end))
 	{

@@ -323,16 +323,15 @@ check_one(const Standbys *standbys, const Standby *standby,
 }
 
 static void
-check_same(const Standby *standby, const Standby *first, const char *what,
+check_same(const Standby *standby, const Standby *first, const char *error,
 		   const char *its, const char *firsts)
 {
 	if (strcmp(its, firsts) == 0)
 		return;
-	pg_log_error("%s of standby %s differs from that of %s",
-				 what, standby->name, first->name);
+	pg_log_error(error, first->name, standby->name);
 	pg_log_error_detail("The values are \"%s\" and \"%s\".",
-						printable(pg_strdup(its)),
-						printable(pg_strdup(firsts)));
+						printable(pg_strdup(firsts)),
+						printable(pg_strdup(its)));
 	pg_log_error_hint("Use standbys of the same primary, and connect to all of them with the same database, role and settings.");
 }
 
@@ -340,16 +339,21 @@ static void
 check_against(const Standbys *standbys, const Standby *standby,
 			  const PGresult *res, const PGresult *firsts)
 {
-	static const char *const names[] = {
-		NULL, "the system identifier", "the database", "the role",
-		"lc_monetary", "xmlbinary"
+	static const char *const errors[] = {
+		NULL,
+		"standbys %s and %s have different system identifiers",
+		"the databases on standbys %s and %s have different names",
+		"the roles on standbys %s and %s have different names",
+		"the values of lc_monetary on standbys %s and %s are different",
+		"the values of xmlbinary on standbys %s and %s are different"
 	};
 	const Standby *first = &standbys->list[0];
 
 	for (enum Column i = COL_SYSTEM_IDENTIFIER; i <= COL_XML_BINARY; i++)
-		check_same(standby, first, names[i], PQgetvalue(res, 0, i),
+		check_same(standby, first, errors[i], PQgetvalue(res, 0, i),
 				   PQgetvalue(firsts, 0, i));
-	check_same(standby, first, "a setting", fingerprint_settings(standby->conn),
+	check_same(standby, first,
+			   "settings on standbys %s and %s are different", fingerprint_settings(standby->conn),
 			   fingerprint_settings(first->conn));
 }
 

@@ -108,8 +108,9 @@ check_file(PGconn *conn, const char *snapshot)
 								 PQgetlength(res, 0, 0));
 	if (problem)
 	{
-		pg_log_error("invalid file of exported snapshot \"%s\"", snapshot);
-		pg_fatal_detail("The line \"%s\" is missing or invalid.", problem);
+		pg_log_error("could not read the file of exported snapshot \"%s\"", snapshot);
+		pg_log_error_detail("The line \"%s\" is missing or invalid.", problem);
+		pg_fatal_hint("If the server is newer than this release of pg_pardump, update pg_pardump.");
 	}
 	PQclear(res);
 	return snapshot_text_is_incomplete(&text) ? SNAPSHOT_INCOMPLETE :
@@ -271,7 +272,7 @@ refuse_given(const OverflowLook *look, const char *given)
 {
 	pg_log_error("snapshot \"%s\" lacks the transactions that were running when it was taken",
 				 given);
-	pg_log_error_detail("Importing it would damage the standby.  %s",
+	pg_log_error_detail("The snapshot was not imported.  Rows would be wrong, and the standby would store wrong hint bits in its tables.  %s",
 						fixed_words(look->conn));
 	pg_fatal_hint("Export another snapshot when the transactions with many subtransactions have ended, or omit --snapshot.");
 }

@@ -101,8 +101,8 @@ advice_compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LIN
 	bytes = bytes_by_sql(plan, missing);
 	if (bytes >= BYTES_WORTH_A_WORD || plan->extension->is_there)
 		lines[n++] = psprintf(plan->extension->is_there ?
-							  "Reading about %s with COPY, which is slower than the extension: %s." :
-							  "Reading about %s with COPY, which is slower than the extension: %s.  Use CREATE EXTENSION pg_pardump in the database.",
+							  "About %s are read with COPY, which is slower than the extension (%s)." :
+							  "About %s are read with COPY, which is slower than the extension (%s).  To install it, run CREATE EXTENSION pg_pardump; in the database.",
 							  units_size(bytes), missing);
 	return n;
 }

@@ -488,7 +488,7 @@ make_gate(StockPgDump *pg_dump, const char *service)
 
 	child_program_pipe(fds);
 	if (write(fds[1], text, len) != len)
-		pg_fatal("could not write to pipe: %m");
+		pg_fatal("could not write the service file for pg_dump: %m");
 	pg_dump->gate_fd = fds[1];
 	return fds[0];
 }
@@ -556,7 +556,8 @@ failed(StockPgDump *pg_dump, const char *problem)
 					 WEXITSTATUS(status));
 	else
 	{
-		pg_log_error("the output of pg_dump ended within %s", problem);
+		pg_log_error("could not read the output of pg_dump");
+		pg_log_error_detail("%s", problem);
 		pg_log_error_hint("Check that the program of --pg-dump passes on all of pg_dump's output.");
 	}
 	/* the code of pg_dump, as a user's script may know it */

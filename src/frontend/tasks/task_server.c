@@ -239,12 +239,11 @@ task_server_read(PGconn *conn)
 }
 
 static void
-check(const char *what, const char *is, const char *expected)
+check(const char *error, const char *is, const char *expected)
 {
 	if (strcmp(is, expected) == 0)
 		return;
-	pg_log_error("this is not the leader's server: its %s is \"%s\", not \"%s\"",
-				 what, printable(is), printable(expected));
+	pg_log_error(error, printable(is), printable(expected));
 	pg_fatal_hint("Use -d/--dbname to connect to the leader's server.");
 }
 
@@ -287,10 +286,12 @@ task_server_check(PGconn *conn, const TaskServer *expected)
 	}
 	if (may_ask != (expected->system_identifier[0] != '\0'))
 		refuse_other_rights(conn, may_ask);
-	check("system identifier", server.system_identifier,
-		  expected->system_identifier);
-	check("timeline", server.timeline, expected->timeline);
-	check("database", server.database, expected->database);
+	check("this is not the leader's server: its system identifier is \"%s\", not \"%s\"",
+		  server.system_identifier, expected->system_identifier);
+	check("this is not the leader's server: its timeline is \"%s\", not \"%s\"",
+		  server.timeline, expected->timeline);
+	check("this is not the leader's database: its name is \"%s\", not \"%s\"",
+		  server.database, expected->database);
 }
 
 /*

@@ -54,7 +54,7 @@ sub forged_plans_refused_ok
 	$refused->('a plan that others can write', $same, qr/can be written by other users/);
 	$refused->('a plan of another user', '/etc/passwd', qr/belongs to another user/) if $> != 0;
 	$refused->('no plan', "$plan.x", qr/is missing/);
-	$refused->('another database', $plan, qr/its database is "postgres", not "$db"/, '-d', 'postgres');
+	$refused->('another database', $plan, qr/its name is "postgres", not "$db"/, '-d', 'postgres');
 	foreach my $forgery (
 		[ 'half a plan', sub { $_ = substr $_, 0, length($_) / 2 }, qr/is damaged/ ],
 		[ 'another version', sub { s/"version": "/$&9/ }, qr/was written by pg_pardump 9.*, but this is/ ],
