@@ -40,13 +40,16 @@ foreach my $program (qw(pg_pardump pg_parrestore pg_parbasebackup pg_pardump_bac
 
 	is_deeply([ grep { length > 80 } split /\n/, $text ], [], "$program: --help fits 80 columns");
 	is(scalar(() = ($examples // '') =~ /^  $program /mg), 3, "$program: --help has three examples");
-	like($text, qr/\n\nSee $program\(1\) for all options .*\n\z/, "$program: --help ends with the name of its manual page");
+	like($text, qr/\n\nSee $program\(1\) for all options .*\nFor help with a problem, see the section "Getting help" of README\.md\.\n\z/,
+		"$program: --help ends with its manual page, and where to get help");
 	unlike($text, qr/\S@\S|https?:/, "$program: --help names no address");
 	# options of the stock program come last, under one heading
 	my @headings = $text =~ /^(\S.*):\n(?=  -)/mg;
 	like($headings[-1], qr/^Options of pg_(dump|restore|basebackup)\b/, "$program: stock options come last")
 	  if $program ne 'pg_pardump_backup';
 }
+
+like(slurp_file("$tree/README.md"), qr/^## Getting help$/m, 'README says where to get help');
 
 # ---- the manual: terms of definition lists
 

@@ -98,6 +98,7 @@ Examples:
   pg_pardump_backup --restore latest shop /etc/pg_pardump/nightly.conf
 
 See pg_pardump_backup(1) for all options and keys in detail.
+For help with a problem, see the section "Getting help" of README.md.
 END
 
 my $NOT_ROOT = <<'END';

@@ -35,7 +35,8 @@
 "                               runs in the report\n"
 
 #define END_OF_HELP(program) \
-"\nSee " program "(1) for all options in detail.\n"
+"\nSee " program "(1) for all options in detail.\n" \
+"For help with a problem, see the section \"Getting help\" of README.md.\n"
 
 /* ----------
  * The text of pg_parrestore --help: own options first, then pg_restore's.
