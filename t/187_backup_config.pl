@@ -39,7 +39,8 @@ sub wrong_ok
 
 wrong_ok('no file', qr/error: no configuration file specified\n.*hint: Try "pg_pardump_backup --help" for more information\.\n\z/);
 wrong_ok('two files', qr/error: too many command-line arguments \(first is "b"\)\n/, 'a', 'b');
-wrong_ok('an unknown option', qr/error: unrecognized option "--nosuch"\n/, '--nosuch', 'a');
+wrong_ok('an unknown option', qr/error: unrecognized option "--nosuch"\n\S+ hint: Try /, '--nosuch', 'a');
+wrong_ok('a misspelt option', qr/error: unrecognized option "--lsit"\n\S+ hint: Perhaps you meant the option "--list"\.\n/, '--lsit', 'a');
 wrong_ok('an option of which there is a part', qr/error: unrecognized option "--che"\n/, '--che', 'a');
 wrong_ok('--json without --list', qr/error: option --json requires option --list\n/, '--json', 'a');
 wrong_ok('two tasks', qr/error: options --check and --list cannot be used together\n/, '--check', '--list', 'a');

@@ -18,7 +18,7 @@ use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
 use PardumpBackup::Elsewhere qw(write_record note_removal init_store link_store);
 use PardumpBackup::Listing qw(print_table print_json size_text duration_text elapsed_text);
-use PardumpBackup::Message qw(inform report with_detail printable quoted counted show_progress clear_progress end_progress);
+use PardumpBackup::Message qw(inform report with_detail printable quoted counted option_error show_progress clear_progress end_progress);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
   same_globals pipe_file dump_options dump_with_pg_pardump verify_archive target_database run_pg_parrestore run_command);
@@ -907,8 +907,8 @@ sub main
 
 	Getopt::Long::Configure(qw(bundling no_auto_abbrev no_ignore_case));
 	local $SIG{__WARN__} = sub { push @wrong, @_ };
-	GetOptionsFromArray(\@_, \%option, 'adopt', 'check|c', 'init', 'json', 'list|l', 'rebuild', 'restore', 'restore-test', 'to=s', 'verbose|v',
-		'verify', 'version|V', 'help|?');
+	my @known = ('adopt', 'check|c', 'init', 'json', 'list|l', 'rebuild', 'restore', 'restore-test', 'to=s', 'verbose|v', 'verify', 'version|V', 'help|?');
+	GetOptionsFromArray(\@_, \%option, @known);
 	delete $SIG{__WARN__};
 	my @tasks = map { "--$_" } grep { $option{$_} } qw(adopt check init list rebuild restore restore-test verify);
 	push @wrong, wrong_arguments($tasks[0] // '', @_) if !@wrong && !grep { $option{$_} } qw(help version);
@@ -917,9 +917,7 @@ sub main
 	push @wrong, 'option --to requires option --restore' if defined $option{to} && !$option{restore};
 	if (@wrong)
 	{
-		# Getopt::Long's words
-		complain(s/^Unknown option: (.)$/unrecognized option "-$1"/r =~ s/^Unknown option: (.*)/unrecognized option "--$1"/r
-			=~ s/^Option (\S+) (?=requires|does)/option --$1 /r) foreach @wrong;
+		complain(option_error($_, map { s/[|=].*//r } @known)) foreach @wrong;
 		inform('hint: Try "pg_pardump_backup --help" for more information.');
 		return CONFIGURATION_WRONG;
 	}

@@ -6,8 +6,12 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use List::Util qw(min);
 
-our @EXPORT_OK = qw(inform report with_detail printable quoted counted terminal_width show_progress clear_progress end_progress);
+our @EXPORT_OK = qw(inform report with_detail printable quoted counted option_error terminal_width show_progress clear_progress end_progress);
+
+# As in help.c.
+use constant MAX_DISTANCE => 2;
 
 # ioctl_list(2)
 use constant TIOCGWINSZ => 0x5413;
@@ -54,6 +58,42 @@ sub counted
 {
 	my ($number, $noun) = @_;
 	return "$number $noun" . ($number == 1 ? '' : 's');
+}
+
+# The number of characters to insert, remove or replace to make one word of another.
+sub distance
+{
+	my ($one, $other) = @_;
+	my @row = 0 .. length $other;
+
+	foreach my $i (1 .. length $one)
+	{
+		my $diagonal = $row[0]++;
+
+		foreach my $j (1 .. length $other)
+		{
+			my $replaced = $diagonal + (substr($one, $i - 1, 1) ne substr($other, $j - 1, 1));
+
+			$diagonal = $row[$j];
+			$row[$j] = min($replaced, $row[$j] + 1, $row[ $j - 1 ] + 1);
+		}
+	}
+	return $row[-1];
+}
+
+# A message of Getopt::Long in PostgreSQL's words, with a hint at the option that was
+# meant, by the rule of help.c.
+sub option_error
+{
+	my ($text, @known) = @_;
+
+	$text =~ s/^Option (\S+) (?=requires|does)/option --$1 /;
+	return $text if $text !~ /^Unknown option: (.*)/;
+	my $word = $1;
+	return "unrecognized option \"-$word\"\n" if length $word == 1;
+	my ($best) = sort { $a->[0] <=> $b->[0] } map { [ distance($word, $_), $_ ] } @known;
+	my $hint = $best->[0] <= MAX_DISTANCE && 2 * $best->[0] <= length $word ? "hint: Perhaps you meant the option \"--$best->[1]\".\n" : '';
+	return "unrecognized option \"--$word\"\n$hint";
 }
 
 # Nothing if the file is not a terminal, or if its width is unknown.
