@@ -473,6 +473,13 @@ like($err, qr/could not open directory ".*": No such file or directory/, 'no dir
 is("$rc$out", '1', 'another directory: exit code');
 is($err, "pg_pardump: error: \"/etc\" is not an archive\npg_pardump: detail: It contains neither \"toc.dat\" nor \"$manifest_name\".\n",
 	'another directory: message');
+{
+	my $backup = new_path('backup');
+	mkdir $backup or die "could not make directory \"$backup\": $!";
+	symlink $ours, "$backup/dump" or die "could not make a link: $!";
+	(undef, undef, $err) = run_program('pg_pardump', '--verify', $backup);
+	like($err, qr/is not an archive\n.*\n.*hint: The directory is a backup of pg_pardump_backup\.  Specify its archive: "\Q$backup\E\/dump"\.\n\z/, 'a backup of pg_pardump_backup: hint');
+}
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '-f', new_path('other'));
 like($err, qr/options --verify and -f\/--file cannot be used together/, 'not with -f');
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, 'verify');

@@ -208,4 +208,7 @@ archive_lookup_hint(const char *directory)
 	if (access(psprintf("%s/%s", directory, CLUSTER_MAP_NAME), F_OK) == 0)
 		pg_log_error_hint("The directory contains the archives of all databases of a cluster.  Use --all-databases for all of them, or specify the directory of one database below \"%s/databases\".",
 						  directory);
+	else if (access(psprintf("%s/dump/%s", directory, TOC_NAME), F_OK) == 0)
+		pg_log_error_hint("The directory is a backup of pg_pardump_backup.  Specify its archive: \"%s/dump\".",
+						  directory);
 }

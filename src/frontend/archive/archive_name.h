@@ -87,8 +87,8 @@ extern uint64 archive_lookup_bytes(int dir, const char *name);
 
 /*
  * To be called after the error that the directory contains no table of
- * contents: if it contains the archives of all databases of a cluster, print
- * a hint about that.
+ * contents: if it contains the archives of all databases of a cluster, or is
+ * a backup of pg_pardump_backup, print a hint about that.
  */
 extern void archive_lookup_hint(const char *directory);
 
