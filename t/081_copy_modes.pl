@@ -685,7 +685,7 @@ foreach my $object ('PUBLICATION pub FOR TABLE b', 'STATISTICS stat ON g, (g + 1
 sql($_, 'owned', 'SELECT lo_create(4712)') foreach $source, $target;
 ($rc, undef, $err) = run_program(@move, '--clean');
 is($rc, 1, 'a large object of another role: exit code');
-like($err, qr/^pg_pardump: error: --clean cannot remove 1 of the large objects to be copied, because other roles own them on the target\n.*detail: .*\n.*hint: .*--no-large-objects\.\n/m,
+like($err, qr/^pg_pardump: error: --clean cannot drop 1 of the large objects that are to be copied\n.*detail: .*\n.*hint: .*--no-large-objects\.\n/m,
 	'a large object of another role: message');
 sql($target, 'owned', 'ALTER LARGE OBJECT 4712 OWNER TO mover');
 (undef, undef, $err) = run_program(@move, '--clean');

@@ -133,6 +133,9 @@ foreach my $role (undef, 'app')
 	my $who = $role ? 'an ordinary role' : 'a superuser';
 	database_is_quiet($source, $_, $role, "$_, $who") foreach sort(keys %rows), 'only_large_objects', 'empty';
 }
+quiet_ok('selected and masked rows, ' . ($_ || 'a superuser'), 'pg_pardump', '-d', $source->connstr('large') . ($_ && " user=$_"), '-j2',
+	'--where', 'first:id % 2 = 0', '--sample', 'second:10', '--mask', q{first.t:'x'}, '-f', new_path('selected'))
+  foreach '', 'app';
 # An ordinary role cannot learn whether the server's minor release can be trusted.
 quiet_ok('a dump from a standby, ' . ($_ || 'a superuser'), 'pg_pardump', '-d', $standby->connstr('large') . ($_ && " user=$_"), '-j2',
 	$_ ? '--allow-affected-standby' : (), '-f', new_path('standby'))
@@ -144,7 +147,18 @@ foreach my $role (undef, 'app')
 {
 	my $what = 'all databases, ' . ($role // 'a superuser');
 	my @from = ('-h', $source->host, '-p', $source->port, $role ? ('-U', $role, '--no-role-passwords') : ());
-	quiet_ok("$what: a dump", 'pg_pardump', '--all-databases', '-j2', @from, '-f', new_path('all'));
+	my $dir = new_path('all');
+	quiet_ok("$what: --check of a dump", 'pg_pardump', '--all-databases', '--check', '-j2', @from, '-f', new_path('none'));
+	quiet_ok("$what: a dump", 'pg_pardump', '--all-databases', '-j2', @from, '-f', $dir);
+	quiet_ok("$what: a verification", 'pg_pardump', '--all-databases', '-j2', "--verify=$dir");
+	next if $role;
+	my @into = ('-d', $target->connstr('postgres'));
+	my $drop = sub { sql($target, 'postgres', "DROP DATABASE $_") foreach sort(keys %rows), 'only_large_objects', 'empty' };
+	quiet_ok("$what: --check of a restore", 'pg_parrestore', '--all-databases', '--check', '-j2', @into, $dir);
+	quiet_ok("$what: a restore", 'pg_parrestore', '--all-databases', '-j2', @into, $dir);
+	$drop->();
+	quiet_ok("$what: a copy", 'pg_pardump', '--all-databases', '-j2', @from, '--target', $target->connstr('postgres'));
+	$drop->();
 }
 
 # ---- base backups, by a superuser and by the role of the manual

@@ -404,7 +404,7 @@ foreach my $kind (sort keys %archives)
 		WHERE datname = current_database() AND query LIKE 'SELECT pg_catalog.pg_try_advisory_lock%'}) });
 	$hostile->('RESET SESSION AUTHORIZATION; CREATE SCHEMA pardump_restore; SELECT pg_advisory_unlock_all()');
 	is(end_dump($waiting), 1, 'a log in between: exit code');
-	like($waiting->{err}, qr/error: schema pardump_restore on the target belongs to another role/, 'a log in between: message');
+	like($waiting->{err}, qr/error: schema "pardump_restore" in database "[^"]+" of the target belongs to another role/, 'a log in between: message');
 	is(value($node, $db, 'SELECT count(*) FROM other'), 5000, 'a log in between: no row twice');
 	sql($node, $db, 'DROP SCHEMA pardump_restore');
 
@@ -434,7 +434,7 @@ foreach my $kind (sort keys %archives)
 
 	sql($node, $db, "GRANT CREATE ON DATABASE $db TO loader; SET ROLE loader;
 		CREATE SCHEMA pardump_restore; CREATE TABLE pardump_restore.run (attempt int); CREATE TABLE pardump_restore.done ()");
-	refused_ok($db, $ours, "another role's", qr/schema pardump_restore on the target belongs to another role/, $_)
+	refused_ok($db, $ours, "another role's", qr/schema "pardump_restore" in database "[^"]+" of the target belongs to another role/, $_)
 	  foreach '--resume', '--clean', '--no-owner';
 }
 

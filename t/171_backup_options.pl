@@ -96,7 +96,7 @@ foreach ($empty, $empty_wal, $kept)
 my @fails = (connection($node), '-c', 'fast', '-N', '-X', 'none', '-D');
 ($rc, undef, $err) = run_program('prlimit', '--fsize=10000', 'pg_parbasebackup', @fails, $empty, '--waldir', $empty_wal);
 is($rc, 1, 'a run that fails when it writes');
-like($err, qr/error: could not write to file/, 'with a message');
+like($err, qr/error: could not write file/, 'with a message');
 is(join(' ', map { listing($_) . $mode_of->($_) } $empty, $empty_wal), '1755 1755', 'both directories are empty, and have their modes');
 ($rc, undef, $err) = run_program('prlimit', '--fsize=10000', 'pg_parbasebackup', @fails, $kept, '--no-clean');
 is("$rc " . $mode_of->($kept), '1 700', 'what is kept is as private as a backup');

@@ -406,7 +406,7 @@ foreach my $options ([ '-X', 'fetch' ], [ '-X', 'stream' ])
 {
 	my $run = start_run({ host => $node->host, port => $node->port }, [ 'prlimit', '--fsize=10000000' ], '-j2', @$options);
 	is(end_dump($run), 1, "no space for the log, @$options: exit code");
-	like($run->{err}, qr/error: could not write to file ".*\/pg_wal\/[0-9A-F]{24}": File too large/, "no space for the log, @$options: a message");
+	like($run->{err}, qr/error: could not write file ".*\/pg_wal\/[0-9A-F]{24}": File too large/, "no space for the log, @$options: a message");
 	nothing_left_ok($run, "no space for the log, @$options");
 }
 

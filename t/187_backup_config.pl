@@ -221,7 +221,7 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	unlink $file;
 	append_to_file($file, $example =~ s/^directory = \K.*/$dir/mr);
 	($rc, $out, $err) = run_backup($now, '--list', $file);
-	is("$rc$out$err", "0There are no backups in \"$dir\".\n", 'the example is right');
+	is("$rc$out$err", "0There are no backups in directory \"$dir\".\n", 'the example is right');
 	unlink $file;
 	append_to_file($file, $example =~ s/^directory = \K.*/$dir/mr =~ s/^#(?=(pipe|remove|fetch|list|host|port|database|metrics) = )//mgr);
 	# a store that is empty
@@ -231,7 +231,7 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	chmod 0755, "$bin/rclone";
 	local $ENV{PATH} = "$bin:$ENV{PATH}";
 	($rc, $out, $err) = run_backup($now, '--list', $file);
-	is("$rc$out$err", "0There are no backups in \"$dir\".\n", 'and what it has as comments');
+	is("$rc$out$err", "0There are no backups in directory \"$dir\".\n", 'and what it has as comments');
 }
 
 # ---- what nightly_backup.md says, from the role to the restore

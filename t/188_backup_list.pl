@@ -224,7 +224,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	like($err, qr/\Apg_pardump_backup: error: the files of backup "shop\/$names[0]" were written by the command of "pipe"\npg_pardump_backup: hint: Decrypt the files of "\Q$dir\E.*" into another directory\. Then run "pg_pardump --verify" on that directory\.\n\z/,
 		'pipe: --verify of one: message');
 	($rc, $out, $err) = run_backup($now, '--verify', $file);
-	is("$rc$out$err", "1pg_pardump_backup: error: there are no backups to verify in \"$dir\"\npg_pardump_backup: detail: The files of all backups were written by the command of \"pipe\".\n",
+	is("$rc$out$err", "1pg_pardump_backup: error: there are no backups to verify in directory \"$dir\"\npg_pardump_backup: detail: The files of all backups were written by the command of \"pipe\".\n",
 		'pipe: --verify of all');
 	my $config = slurp_file($file);
 	unlink $file;
@@ -239,7 +239,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	my ($file, $dir) = backup_config($node, 'database = shop');
 	my ($rc, $out, $err) = run_backup($now, '--verify', $file);
 	is("$rc$out", '1', 'no backups: exit code');
-	like($err, qr/\Apg_pardump_backup: error: there are no backups to verify in "\Q$dir\E"\npg_pardump_backup: hint: To make a backup, run "pg_pardump_backup \Q$file\E"\.\n\z/, 'no backups');
+	like($err, qr/\Apg_pardump_backup: error: there are no backups to verify in directory "\Q$dir\E"\npg_pardump_backup: hint: To make a backup, run "pg_pardump_backup \Q$file\E"\.\n\z/, 'no backups');
 	(undef, undef, $err) = run_backup($now, '--verify', 'latest', $file);
 	like($err, qr/\Apg_pardump_backup: error: there are no complete backups in directory "\Q$dir\E"\npg_pardump_backup: hint: To make a backup, run "pg_pardump_backup \Q$file\E"\.\n\z/, 'no backups: latest');
 }

@@ -218,7 +218,7 @@ foreach my $try (
 	write_text($file, $text =~ s/^list = .*/list = false %d/mr);
 	chmod 0600, $file;
 	my ($rc, $out, $err) = run_backup($now, '--list', $file);
-	is($rc . $out . $err, "1There are no backups in \"$dir\".\npg_pardump_backup: error: the command of \"list\" for the folders of databases failed with exit code 1\n", 'list fails: --list');
+	is($rc . $out . $err, "1There are no backups in directory \"$dir\".\npg_pardump_backup: error: the command of \"list\" for the folders of databases failed with exit code 1\n", 'list fails: --list');
 	failed_ok("list fails: @$_", 2, qr/\Apg_pardump_backup: error: the command of "list" for the folders of databases failed with exit code 1\n/, @$_, $file)
 	  foreach [], ['--rebuild'], [ '--restore', 'latest' ], ['--verify'], ['--check'];
 	is_deeply([ glob "$dir/.[s]tore $dir/[s]hop" ], [], 'list fails: nothing is made');

@@ -613,8 +613,8 @@ sub check_space
 {
 	my ($sums) = @_;
 
-	inform('archives of all databases: about ' . size_text($sums->{archives})
-		  . ($sums->{reused} ? ', of which up to ' . size_text($sums->{reused}) . ' are reused' : ''));
+	inform('archives of all databases: about ' . size_text($sums->{archives}));
+	inform('reused from previous archives: up to ' . size_text($sums->{reused})) if $sums->{reused};
 	inform('free disk space: ' . size_text($sums->{free}));
 	return if $sums->{archives} - $sums->{reused} <= $sums->{free};
 	report('warning', "the file system of directory \"$config->{directory}\" might be too small for the archives of all databases\n"
@@ -661,9 +661,10 @@ sub check
 		$try->(sub { check_database($database, $backup, $previous, \%sums) }, 'database ' . quoted($database) . ' cannot be backed up');
 	}
 	check_space(\%sums) if defined $sums{free};
-	inform(($sums{warnings} ? 'no errors, but ' . counted($sums{warnings}, 'warning') : 'no problems found') . ' in ' . counted(scalar @databases, 'database'))
-	  if !$failed;
-	return $failed ? BACKUP_FAILED : SUCCESS;
+	return BACKUP_FAILED if $failed;
+	my $shown = counted(scalar @databases, 'database');
+	inform($sums{warnings} ? 'no errors, but ' . counted($sums{warnings}, 'warning') . " in $shown" : "no problems found in $shown");
+	return SUCCESS;
 }
 
 # Reports what could not be read from the store.  Returns whether all of it could.
@@ -812,7 +813,7 @@ sub verify
 		require_files($_, 'pg_pardump --verify') foreach @backups;
 	}
 	my $is_known = complain_of_store($found, $failure);
-	die "there are no backups to verify in \"$config->{directory}\"\n"
+	die "there are no backups to verify in directory \"$config->{directory}\"\n"
 	  . (@backups ? "detail: The files of all backups were written by the command of \"pipe\".\n"
 		: "hint: To make a backup, run \"pg_pardump_backup $config->{file}\".\n")
 	  if !@archives;

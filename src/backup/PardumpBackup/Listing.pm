@@ -141,7 +141,7 @@ sub print_table
 
 	if (!@$backups)
 	{
-		print "There are no backups in \"$config->{directory}\".\n";
+		print "There are no backups in directory \"$config->{directory}\".\n";
 		return;
 	}
 	foreach my $backup (@$backups)

@@ -227,7 +227,7 @@ sub read_command
 	my ($output, $bits, $bytes, $limit) = ('', '', 0, $how{limit} // STALL_LIMIT);
 
 	die "interrupted by SIG$caught\n" if $caught;
-	open(my $null, '<', '/dev/null') or die "could not open \"/dev/null\": $!\n";
+	open(my $null, '<', '/dev/null') or die "could not open file \"/dev/null\": $!\n";
 	open(my $messages, '+>', undef) or die "could not create a temporary file: $!\n";
 	pipe(my $read, my $write) or die "could not create pipe: $!\n";
 	my $pid = fork // die "could not create process: $!\n";

@@ -162,7 +162,7 @@ write_bytes(int fd, const char *path, const char *data, size_t len,
 			uint64 offset)
 {
 	if (!write_at(fd, data, len, offset))
-		pg_fatal("could not write to file \"%s\": %m", printable(path));
+		pg_fatal("could not write file \"%s\": %m", printable(path));
 }
 
 static void

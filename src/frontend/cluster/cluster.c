@@ -817,8 +817,8 @@ report_restore(ClusterRestore *restore, int n_failed, int n_before, int n_left)
 	else if (n_left > 0)
 	{
 		/* For example those that this run has excluded. */
-		pg_log_warning("%d database%s of the dump %s not restored completely",
-					   n_left, units_plural(n_left), n_left == 1 ? "is" : "are");
+		pg_log_warning("databases of the dump that are not restored completely: %d",
+					   n_left);
 		pg_log_warning_detail("%s", cluster_notes_table_detail(restore->notes));
 		pg_log_warning_hint("To restore all of them, run the command again with --resume and without --exclude-database.");
 	}

@@ -192,20 +192,7 @@ notes_exist(PGconn *conn)
 {
 	const RestoreJournalLook look = restore_journal_look(conn, objects);
 
-	if (look.exists && !look.is_own)
-	{
-		pg_log_error("schema \"%s\" in database \"%s\" of the target belongs to another role",
-					 CLUSTER_NOTES_SCHEMA, PQdb(conn));
-		pg_log_error_hint("Resume the restore as the role that started it.");
-		exit(1);
-	}
-	if (look.exists && !look.is_complete)
-	{
-		pg_log_error("schema \"%s\" in database \"%s\" of the target was not created by pg_parrestore",
-					 CLUSTER_NOTES_SCHEMA, PQdb(conn));
-		pg_fatal_hint("Rename the schema, for example: ALTER SCHEMA %s RENAME TO %s_old;",
-					  CLUSTER_NOTES_SCHEMA, CLUSTER_NOTES_SCHEMA);
-	}
+	restore_journal_check_schema(conn, CLUSTER_NOTES_SCHEMA, &look);
 	return look.exists;
 }
 

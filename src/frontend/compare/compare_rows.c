@@ -651,7 +651,7 @@ compare_rows_sum(CompareSide *const sides[2], CompareTables *tables,
 	rows->encoding = pg_char_to_encoding(sides[0]->plan->encoding);
 	if (!pg_strong_random(&rows->seed, sizeof(rows->seed)) ||
 		!pg_strong_random(&rows->key_seed, sizeof(rows->key_seed)))
-		pg_fatal("could not generate random numbers");
+		pg_fatal("could not generate random bytes");
 	initPQExpBuffer(&rows->key);
 	rows->sketches = pg_malloc0((tables->n_tables + 1) * sizeof(TableSketches));
 	for (int side = 0; side < 2; side++)

@@ -518,10 +518,26 @@ restore_journal_exists(PGconn *conn)
 }
 
 pg_noreturn static void
-refuse_foreign_schema(void)
+refuse_foreign_schema(PGconn *conn, const char *schema)
 {
-	pg_log_error("schema " RESTORE_JOURNAL_SCHEMA " on the target was not created by pg_parrestore");
-	pg_fatal_hint("Rename the schema: ALTER SCHEMA " RESTORE_JOURNAL_SCHEMA " RENAME TO other_name;");
+	pg_log_error("schema \"%s\" in database \"%s\" of the target was not created by pg_parrestore",
+				 schema, printable(PQdb(conn)));
+	pg_fatal_hint("Rename the schema: ALTER SCHEMA %s RENAME TO %s_old;",
+				  schema, schema);
+}
+
+void
+restore_journal_check_schema(PGconn *conn, const char *schema,
+							 const RestoreJournalLook *look)
+{
+	if (look->exists && !look->is_own)
+	{
+		pg_log_error("schema \"%s\" in database \"%s\" of the target belongs to another role",
+					 schema, printable(PQdb(conn)));
+		pg_fatal_hint("Resume the restore as the role that started it.  This includes the role specified with --role.");
+	}
+	if (look->exists && !look->is_complete)
+		refuse_foreign_schema(conn, schema);
 }
 
 /*
@@ -533,14 +549,7 @@ look_for_own(PGconn *conn)
 {
 	const RestoreJournalLook look = restore_journal_look(conn, RESTORE_JOURNAL_OBJECTS);
 
-	if (look.exists && !look.is_own)
-	{
-		pg_log_error("schema " RESTORE_JOURNAL_SCHEMA " on the target belongs to another role");
-		pg_log_error_hint("Resume the restore as the role that started it.  This includes the role specified with --role.");
-		exit(1);
-	}
-	if (look.exists && !look.is_complete)
-		refuse_foreign_schema();
+	restore_journal_check_schema(conn, RESTORE_JOURNAL_SCHEMA, &look);
 	return look;
 }
 
@@ -613,7 +622,7 @@ first_attempt(void)
 	uint32		random;
 
 	if (!pg_strong_random(&random, sizeof(random)))
-		pg_fatal("could not generate random numbers");
+		pg_fatal("could not generate random bytes");
 	return (int) (random % FIRST_ATTEMPTS) + 1;
 }
 
@@ -721,7 +730,7 @@ resume(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *resto
 	session_begin_unwatched(conn, "BEGIN");
 	res = target_query(conn, head_query, 0, NULL);
 	if (PQntuples(res) != 1)
-		refuse_foreign_schema();
+		refuse_foreign_schema(conn, RESTORE_JOURNAL_SCHEMA);
 	refuse_other("the archive has changed", PQgetvalue(res, 0, 0),
 				 restore->archive);
 	refuse_other("the options that select what is restored have changed",

@@ -124,6 +124,13 @@ extern RestoreJournal *restore_journal_open(const Target *target,
 extern bool restore_journal_exists(PGconn *conn);
 
 /*
+ * Exit with a message if the schema of a journal, or of the notes about all
+ * databases, exists and belongs to another role, or has other contents.
+ */
+extern void restore_journal_check_schema(PGconn *conn, const char *schema,
+										 const RestoreJournalLook *look);
+
+/*
  * Exit with a message if the session's database contains an unfinished
  * restore: rows that are loaded without its journal could be loaded twice.
  */

@@ -472,10 +472,10 @@ check_owners_of_objects(PGconn *conn, const DumpPlan *plan,
 
 	if (n == 0)
 		return;
-	pg_log_error("--clean cannot remove %d of the large objects to be copied, because other roles own them on the target",
+	pg_log_error("--clean cannot drop %d of the large objects that are to be copied",
 				 n);
-	pg_log_error_detail("Large objects of two databases can have the same OID by chance.");
-	pg_log_error_hint("Remove them on the target as their owner or a superuser, or use --no-large-objects.");
+	pg_log_error_detail("Other roles own them on the target.  Large objects of two databases can have the same OID by chance.");
+	pg_log_error_hint("Drop them on the target as their owner or a superuser, or use --no-large-objects.");
 }
 
 void

@@ -344,8 +344,8 @@ parse_percent(const char *text)
 	if (end == text || *end != '\0' || errno != 0 ||
 		strspn(text, "0123456789.") != strlen(text) || percent > 100)
 	{
-		pg_log_error("invalid percentage \"%s\" for option %s", text, "--sample");
-		pg_fatal_hint("Specify a number from 0 to 100, with or without decimals.");
+		pg_log_error("invalid value \"%s\" for option %s", text, "--sample");
+		pg_fatal_hint("Specify a percentage from 0 to 100, with or without decimals.");
 	}
 	return percent;
 }

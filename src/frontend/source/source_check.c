@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "session/table_lock.h"
 #include "source/source_check.h"
+#include "status/summary.h"
 
 /* ----------
  * Checks of the server, before the run changes anything.
@@ -126,7 +127,7 @@ check_age(const PGresult *res)
 		return;
 	pg_log_warning("the oldest transaction ID in the database is %s transactions old",
 				   PQgetvalue(res, 0, WRONG_AGE));
-	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  Until the run ends, vacuum can neither freeze rows that are newer than its snapshot nor remove rows that were deleted after it, in any table of this database.",
+	pg_log_warning_detail(SNAPSHOT_AGE_DETAIL,
 						  PQgetvalue(res, 0, FREEZE_MAX_AGE));
 	pg_log_warning_hint("Run VACUUM (FREEZE) on the tables with the oldest transaction IDs first, or dump a standby without hot_standby_feedback.");
 }

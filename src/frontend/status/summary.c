@@ -213,7 +213,7 @@ snapshot_age_warn(SnapshotAge *age, const PGresult *res)
 	age->warned = xids;
 	pg_log_warning("the snapshot of this run is " INT64_FORMAT " transactions old",
 				   xids);
-	pg_log_warning_detail("autovacuum_freeze_max_age is %s.  Until the run ends, vacuum can neither freeze rows that are newer than the snapshot nor remove rows that were deleted after it, in any table of this database.",
+	pg_log_warning_detail(SNAPSHOT_AGE_DETAIL,
 						  PQgetvalue(res, 0, 2));
 }
 

@@ -56,6 +56,9 @@ typedef struct SnapshotAge
  */
 extern const char *snapshot_age_query(SnapshotAge *age);
 
+/* The detail of warnings about the age of a snapshot; %s is the setting. */
+#define SNAPSHOT_AGE_DETAIL "autovacuum_freeze_max_age is %s.  Until the run ends, vacuum can neither freeze rows that are newer than the snapshot of the run nor remove rows that were deleted after it, in any table of this database."
+
 /*
  * Warn if the result of the query is greater than the setting, and again each
  * time it has doubled.  An error as result is ignored.
