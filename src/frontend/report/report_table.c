@@ -45,7 +45,7 @@ static const ReportColumn columns[] = {
 	COLUMN("Blocks", FORM_TEXT, blocks),
 	COLUMN("Notes", FORM_TEXT, notes),
 	COLUMN("Worker", FORM_NUMBER, worker),
-	COLUMN("Began after", FORM_SECONDS, start),
+	COLUMN("Start", FORM_SECONDS, start),
 	COLUMN("Ended after", FORM_SECONDS, end),
 	COLUMN_ONLY_SHOWN("Time", FORM_SECONDS, time),
 	COLUMN("Work", FORM_SECONDS, seconds),
