@@ -258,9 +258,9 @@ sub back_up_database
 	warn_of_strange(@$strange);
 	my ($future) = sort { $b->{name} cmp $a->{name} } grep { $_->{name} gt time_name(now()) } @$good;
 	report('warning', 'backup ' . title($future) . " has a time in the future\n"
-		  . 'detail: The clock was set back, or was wrong when the backup was made.'
-		  . (defined $config->{keep_days} ? '  The backup is kept until at least ' . counted($config->{keep_days}, 'day') . ' after its time.' : '')
-		  . "\nhint: Check the clock of this machine.\n") if $future;
+		  . "detail: The clock was set back, or was wrong when the backup was made.\n"
+		  . (defined $config->{keep_days} ? 'detail: The backup is kept until at least ' . counted($config->{keep_days}, 'day') . " after its time.\n" : '')
+		  . "hint: Check the clock of this machine.\n") if $future;
 
 	my $backup = begin_backup($config->{directory}, $folder, $server, $run, \@stored,
 		pipe => defined $config->{pipe}, elsewhere => defined $config->{pipe} && $config->{remove});

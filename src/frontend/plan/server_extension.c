@@ -123,10 +123,15 @@ is_needed(const Toc *toc, const TocEntry *extension, const bool *leaves)
 
 		if (leaves[i] || !depends_on(entry, extension))
 			continue;
-		pg_log_warning("extension " PARDUMP_EXTENSION " is included in the archive, because %s %s%s%s depends on it",
-					   printable(entry->desc),
-					   entry->namespace ? printable(entry->namespace) : "",
-					   entry->namespace ? "." : "", printable(entry->tag));
+		pg_log_warning("extension " PARDUMP_EXTENSION " is included in the archive, because another object depends on it");
+		if (entry->namespace)
+			pg_log_warning_detail("The object is %s %s.%s.",
+								  printable(entry->desc),
+								  printable(entry->namespace),
+								  printable(entry->tag));
+		else
+			pg_log_warning_detail("The object is %s %s.",
+								  printable(entry->desc), printable(entry->tag));
 		pg_log_warning_detail("The archive can be restored only on a server where the files of the extension are installed.");
 		pg_log_warning_hint("Install the files of the extension on the server before a restore.");
 		return true;
