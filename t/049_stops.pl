@@ -35,8 +35,8 @@ sub stop_process
 	return;
 }
 
-# ---- a worker is stopped: while it waits for the server, which then waits for it;
-# and while it waits for nothing but the limit of the rate
+# ---- a worker is stopped while it waits for the server, so that the server waits for
+# the worker; and while it only waits because of the rate limit
 
 {
 	my $dump = stuck_dump(42, 2, '--stall-timeout=1');
@@ -57,7 +57,7 @@ sub stop_process
 	stop_process($_) foreach @workers;
 	survived_ok($dump, 'workers are stopped at any point', qr/^(pg_pardump: (warning|detail): .*\n)*$/);
 }
-# A worker that has done its last job, when all other jobs are done
+# A worker is stopped after its last job, when only one job is not done.
 {
 	my $log = new_path('log');
 	my $dump = stuck_dump(43, 1, "--log-json=$log");
@@ -70,13 +70,13 @@ sub stop_process
 	survived_ok($dump, 'a worker is stopped after its last job', qr/^$/);
 }
 
-# ---- all of the run is stopped, as by Ctrl-Z, for longer than a worker may be
-# silent; when it is continued the leader is the first
+# ---- all processes are stopped, as with Ctrl-Z, for longer than --stall-timeout, and
+# then continued, first the leader
 
 {
 	my $dump = stuck_dump(42, 2, '--stall-timeout=6');
 	my @workers = children($dump->{pid});
-	sleep 2;    # the leader sees that they wait
+	sleep 2;    # the leader notices that the workers wait
 	stop_process($_) foreach $dump->{pid}, @workers;
 	open_gate();
 	wait_until('the server has nothing to do', sub { !sessions($node, "state = 'active' AND wait_event_type IS DISTINCT FROM 'Client'") });
@@ -87,15 +87,15 @@ sub stop_process
 	survived_ok($dump, 'all processes of a run are stopped and continued', qr/^$/);
 }
 
-# ---- a backend is stopped: a worker's is waited for, as if it computed;
-# without the leader's the dump continues
+# ---- a backend is stopped: the dump waits for that of a worker, as it might be
+# computing, and continues without that of the leader
 
 {
 	my $dump = stuck_dump(42, 2, '--stall-timeout=1');
 	my ($backend) = worker_backends();
 	stop_process($backend);
 	open_gate();
-	# the others' work, and then some of the time after which workers are replaced
+	# wait for the other jobs, and then longer than --stall-timeout
 	wait_in_run($dump, 'all other jobs are done', sub { sessions($node, "state = 'idle in transaction'") == 2 });
 	sleep 3;
 	ok($dump->{h}->pumpable, 'the backend of a worker is stopped: the dump waits');
@@ -112,7 +112,7 @@ sub stop_process
 		sub { kill CONT => $backend });
 }
 
-# ---- a worker's backend waits for long, and the server does not tell its state
+# ---- a worker's backend waits for long, and the server does not show its state
 
 {
 	sql($node, 'postgres', 'ALTER ROLE dumper SET track_activities = off');
@@ -123,8 +123,8 @@ sub stop_process
 	sql($node, 'postgres', 'ALTER ROLE dumper RESET track_activities');
 }
 
-# ---- the leader is killed: all processes of its run end soon, also those that wait
-# for a retry, and backends that compress (041 tests waits for a lock)
+# ---- the leader is killed: all processes of its run end soon, even if they wait for a
+# retry, and so do backends that compress (041 tests backends that wait for a lock)
 
 sub killed_ok
 {
@@ -158,8 +158,8 @@ sub killed_ok
 	sql($node, 'gated', 'DROP EXTENSION pg_pardump');
 }
 
-# ---- when the last row is read the sessions end: before files are flushed, and
-# the table of contents is written
+# ---- the sessions end after the last row was read, before files are flushed and the
+# table of contents is written
 
 {
 	my $gate = new_path('gate');

@@ -1,5 +1,5 @@
-# What a copy shows while it does not copy rows: every stage has a line with its
-# count, on a terminal as elsewhere, and the index that is being built is named.
+# The progress of a copy in its stages without rows: every stage has a line with its
+# count, on a terminal and in a file, and the line names the index that is being built.
 
 use strict;
 use warnings;
@@ -18,9 +18,9 @@ use Test::More;
 my $source = start_cluster('stages_source');
 my $target = start_cluster('stages_target');
 
-# An index that waits in the middle of its build, at a gate (42); another one that
-# is a constraint; foreign keys.  The name is as long as it is wide, and commands a
-# terminal.
+# An index whose build waits at a gate (42), an index of a constraint, and a foreign
+# key.  The name of the table is long, its characters have two bytes each, and it
+# contains an escape sequence of terminals.
 my $long = "\e[31m" . ('ä' x 25);
 make_database($source, 'staged');
 sql($_->[0], $_->[1], q{CREATE FUNCTION pg_catalog.wait_at_gate(int) RETURNS int LANGUAGE plpgsql
@@ -48,7 +48,7 @@ my @stages = (
 	qr{^ANALYZE 3/3, $time$},
 	qr{^comparing 100%, $time, $size of ~$size, });
 
-# Each pattern is that of one line, in this order.
+# The lines contain one for each pattern, in this order.
 sub stages_ok
 {
 	my ($what, @lines) = @_;
@@ -57,9 +57,9 @@ sub stages_ok
 	{
 		shift @left if @left && $line =~ $left[0];
 	}
-	is_deeply(\@left, [], "$what: every stage ends with its line") or diag(join "\n", @lines);
+	is_deeply(\@left, [], "$what: every stage has a line") or diag(join "\n", @lines);
 	my @seconds = map { /\btime (\d+):(\d+)/ ? $1 * 60 + $2 : () } @lines;
-	is_deeply(\@seconds, [ sort { $a <=> $b } @seconds ], "$what: time does not begin again");
+	is_deeply(\@seconds, [ sort { $a <=> $b } @seconds ], "$what: elapsed times do not decrease");
 	return;
 }
 
@@ -70,11 +70,11 @@ my ($rc, $out, $err) = run_copy($source, 'staged', $target, 'plain', '-P', '-j2'
 is($rc, 0, '-P: exit code') or diag($err);
 stages_ok('-P', split /\n/, $err);
 like($out, qr/^time: definitions \d+\.\d s, rows .*, ANALYZE \d+\.\d s\ncompared .* in \d+\.\d s: no differences found$/m,
-	'-P: the summary has all stages');
+	'-P: the summary contains all stages');
 
 # ---- terminals, while an index is being built
 
-# The first has less room than all of it needs.
+# The first terminal is too narrow for the whole line.
 foreach my $columns (80, 120)
 {
 	my $db = "columns$columns";
@@ -89,7 +89,7 @@ foreach my $columns (80, 120)
 	wait_until("an index of $db", sub {
 		!pump_run($h) || $shown =~ /indexes 2\/3, $time, public\."\\x1b\[31m\S+, (?:scanning table )?\d\d?%/ });
 	like($shown, qr/indexes 2\/3, $time, public\."\\x1b\[31m(?:\xc3\xa4)+\.\.\., (?:scanning table )?(\d\d?)%/,
-		"$columns columns: the index that is being built") or diag($shown);
+		"$columns columns: the line names the index that is being built") or diag($shown);
 	$holder->('SELECT pg_advisory_unlock_all()');
 	$h->finish;
 	is($h->full_result(0) >> 8, 0, "$columns columns: exit code");
@@ -98,9 +98,9 @@ foreach my $columns (80, 120)
 	stages_ok("$columns columns", map { s/ +$//r } @lines);
 	my ($end) = grep { $lines[$_] =~ /^copied/ } 0 .. $#lines;
 	is_deeply([ grep { length > $columns } @lines[ 0 .. $end - 1 ] ], [],
-		"$columns columns: no line is wider") if $columns > 80;
+		"$columns columns: no line is wider than the terminal") if $columns > 80;
 	like((grep { /^rows 100%/ } @lines)[0], $columns > 80 ? qr{, chunks \d+/\d+, .*MB/s, \d+ rows/s *$}
-		: qr{, \d+\.\d MB/s(?:, \d+ rows/s)? *$}, "$columns columns: the speed is whole");
+		: qr{, \d+\.\d MB/s(?:, \d+ rows/s)? *$}, "$columns columns: the line contains the whole speed");
 }
 is(sessions_left($source, $target), 0, 'no session is left');
 

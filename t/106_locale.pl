@@ -1,4 +1,4 @@
-# Where a locale has a decimal comma, what is meant for programs has a point.
+# In a locale with a decimal comma, output for programs contains a decimal point.
 
 use strict;
 use warnings;
@@ -26,7 +26,7 @@ my ($dir, $log, $page) = map { new_path($_) } qw(dump log.json page.html);
 	local $ENV{LOCPATH} = $locales;
 	local $ENV{LC_ALL} = 'de_DE.UTF-8';
 	my (undef, $out) = run_program('bash', '-c', q(printf '%.1f' 1,5));
-	is($out, '1,5', 'the locale has a decimal comma');
+	is($out, '1,5', 'bash prints a decimal comma in this locale');
 	($rc, undef, $err) = run_program('pg_pardump', '-j2', '-f', $dir, '--no-sync',
 		'-d', $node->connstr('postgres'), "--log-json=$log", "--report=$page",
 		'--sample=t:12.5', '--max-rate=99.5M', '--max-table-segment-pages=50');
@@ -35,15 +35,15 @@ my ($dir, $log, $page) = map { new_path($_) } qw(dump log.json page.html);
 
 my @events = map { decode_json($_) } split /\n/, slurp_file($log);
 my ($summary) = grep { $_->{event} eq 'summary' } @events;
-like($summary->{seconds}, qr/^\d+[.]?\d*$/, 'log: seconds');
-cmp_ok($summary->{rows}, '<', 50000, 'a sample');
+like($summary->{seconds}, qr/^\d+[.]?\d*$/, 'log: the seconds contain a decimal point');
+cmp_ok($summary->{rows}, '<', 50000, '--sample selects fewer rows than the table contains');
 
 my $html = slurp_file($page);
 my ($json) = $html =~ m{<script type="application/json" id="data">(.*?)</script>}s;
 my $data = decode_json($json);
-cmp_ok(scalar @{ $data->{slowest} }, '>', 5, 'page: the data has files');
+cmp_ok(scalar @{ $data->{slowest} }, '>', 5, 'page: the data contains more than five files');
 is_deeply([ grep { !/^-?\d+([.]\d+)?(e-\d+)?$/ } map { @$_[5 .. $#$_] } @{ $data->{slowest} } ], [], 'page: all values are numbers');
-like($html, qr{<td class="num">\d+[.]\d+ s</td>}, 'page: a table');
+like($html, qr{<td class="num">\d+[.]\d+ s</td>}, 'page: a table contains a decimal point');
 
 $node->stop;
 done_testing();

@@ -1,6 +1,6 @@
-# packaging/grafana/pg_pardump.json: each panel shows something of what all programs
-# write with --metrics, and all that they write is shown.  The expressions are
-# evaluated here, as far as PromQL is used.
+# packaging/grafana/pg_pardump.json: each panel shows samples that the programs write
+# with --metrics, and all metrics are shown.  This file evaluates the expressions of
+# the panels; it supports the parts of PromQL that they use.
 
 use strict;
 use warnings;
@@ -17,15 +17,15 @@ use Pardump::Prometheus qw(read_samples);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Metrics that no panel shows.
-# those of each database are shown; and of a copy or restore, stored_bytes is the same
+# Metrics that no panel shows: a panel shows those of each database instead, and
+# stored_bytes instead of wire_bytes, which has the same value.
 my @not_shown = ('pg_pardump_wire_bytes',
 	map { "pg_pardump_all_databases_$_" } qw(tables rows raw_bytes stored_bytes retries reused_files reused_bytes));
 
 my $dashboard = decode_json(slurp_file(abs_path("$FindBin::RealBin/..") . '/packaging/grafana/pg_pardump.json'));
 my @panels = grep { $_->{type} ne 'row' } @{ $dashboard->{panels} };
 
-# ---- what all programs write
+# ---- the samples of all programs
 
 my $node = start_cluster('dashboard', allows_streaming => 1);
 make_database($node, 'shop');
@@ -51,7 +51,7 @@ foreach my $run (
 	is($rc, 0, "$run->[0] $run->[-1]") or diag($err);
 }
 
-# The samples of all files as node_exporter and Prometheus have them, by metric.
+# The samples of all files, with the labels that Prometheus adds, by metric.
 my %samples;
 foreach my $file (sort glob "$metrics/*.prom")
 {
@@ -62,7 +62,7 @@ foreach my $file (sort glob "$metrics/*.prom")
 	}
 }
 
-# What tells a series from others.
+# The labels that identify a series.
 sub labels_of
 {
 	my ($series) = @_;
@@ -79,8 +79,8 @@ is_deeply([ grep { $metrics_of{$_} > 1 } sort keys %metrics_of ], [], 'no two se
 
 my %labels_in_use;
 
-# metric{label="value",label=~"pattern"}: its series.  A variable of the dashboard
-# stands for "All".
+# The series of metric{label="value",label=~"pattern"}.  Variables of the dashboard
+# have the value "All".
 sub selected
 {
 	my ($metric, $matchers) = @_;
@@ -101,7 +101,7 @@ my %operation = (
 	'-' => sub { $_[0] - $_[1] },
 	'/' => sub { $_[1] == 0 ? 'NaN' : $_[0] / $_[1] });
 
-# A number, or the series of a vector.
+# Apply an operator.  Operands and result are numbers or lists of series.
 sub evaluate
 {
 	my ($left, $operator, $right) = @_;
@@ -122,8 +122,8 @@ sub evaluate
 	return \@result;
 }
 
-# The beginning of $$text, which is removed: what is in parentheses, or a term,
-# and operators from left to right, as no panel needs their ranks.
+# Remove an expression from the beginning of $$text, and evaluate it.  Operators are
+# evaluated from left to right, because no panel needs their precedence.
 sub value_of
 {
 	my ($text) = @_;
@@ -154,18 +154,18 @@ foreach my $panel (@panels)
 		my $series = eval { value_of(\$text) };
 		my $what = "panel \"$panel->{title}\"";
 
-		is($@ . $text, '', "$what: its expression");
-		cmp_ok(scalar @{ $series // [] }, '>', 0, "$what: series");
+		is($@ . $text, '', "$what: the expression can be evaluated");
+		cmp_ok(scalar @{ $series // [] }, '>', 0, "$what: the expression has series");
 		$shown{$_} = 1 foreach $target->{expr} =~ /\b(pg_pardump_\w+)/g;
 		my @labels = $target->{legendFormat} =~ /\{\{(\w+)\}\}/g;
 		foreach my $label (@labels)
 		{
-			cmp_ok(scalar(grep { defined $_->{$label} } @{ $series // [] }), '>', 0, "$what: label $label of its legend");
+			cmp_ok(scalar(grep { defined $_->{$label} } @{ $series // [] }), '>', 0, "$what: the series have label $label of the legend");
 		}
 		push @names, map { my $one = $_; $target->{legendFormat} =~ s/\{\{(\w+)\}\}/$one->{$1} \/\/ ''/ger } @{ $series // [] };
 	}
 	my %seen;
-	is_deeply([ grep { $seen{$_}++ } @names ], [], "panel \"$panel->{title}\": each series has a name of its own");
+	is_deeply([ grep { $seen{$_}++ } @names ], [], "panel \"$panel->{title}\": no two series have the same name");
 }
 is_deeply([ sort keys %shown, @not_shown ], [ sort keys %samples ], 'all metrics are shown, or listed as not shown');
 
@@ -177,14 +177,14 @@ foreach my $variable (@{ $dashboard->{templating}{list} })
 	$variables{ $variable->{name} } = 1;
 	next if $variable->{type} ne 'query';
 	my ($metric, $label) = $variable->{query}{query} =~ /^label_values\((\w+), (\w+)\)\z/;
-	cmp_ok(scalar(grep { defined $_->{$label} } @{ $samples{ $metric // '' } // [] }), '>', 0, "variable $variable->{name}: values");
-	is($label, $variable->{name}, "variable $variable->{name}: of its label");
-	ok($labels_in_use{$label}, "variable $variable->{name}: it is used");
+	cmp_ok(scalar(grep { defined $_->{$label} } @{ $samples{ $metric // '' } // [] }), '>', 0, "variable $variable->{name}: the label has values");
+	is($label, $variable->{name}, "variable $variable->{name}: it has the name of its label");
+	ok($labels_in_use{$label}, "variable $variable->{name}: an expression uses it");
 }
 my %used = map { $_ => 1 } encode_json(\@panels) =~ /\$\{?(\w+)/g;
 is_deeply([ sort keys %used ], [ sort keys %variables ], 'panels use all variables, and no others');
 
-# ---- what Grafana needs
+# ---- IDs, places and descriptions
 
 my (%ids, %places);
 foreach my $panel (@{ $dashboard->{panels} })
@@ -196,7 +196,7 @@ foreach my $panel (@{ $dashboard->{panels} })
 		$places{"$column $_"}++ foreach $y .. $y + $h - 1;
 	}
 }
-is_deeply([ grep { $ids{$_} > 1 } keys %ids ], [], 'each panel has an ID');
+is_deeply([ grep { $ids{$_} > 1 } keys %ids ], [], 'no two panels have the same ID');
 is_deeply([ grep { $places{$_} > 1 || /^(?:2[4-9]|[3-9]\d) / } sort keys %places ], [], 'panels do not overlap');
 is_deeply([ map { $_->{title} } grep { ($_->{description} // '') eq '' } @panels ], [], 'each panel has a description');
 

@@ -1,5 +1,6 @@
-# Databases that change their names while others have their turn, and the timeouts of
-# the role that dumps them all, also where stock programs connect.
+# Databases that are renamed during the dump of all databases; a directory that is
+# replaced by a link; a database that another role creates during a restore; and the
+# timeouts of the dumping role, also in sessions of stock programs.
 
 use strict;
 use warnings;
@@ -23,7 +24,7 @@ foreach my $name (qw(first second third))
 	$rows -= 25000;
 }
 
-# ---- the first one gets the name of the third while the second is dumped
+# ---- while the second database is dumped, the first one gets the name of the third
 
 my $turns = new_path('turns');
 my $connection = join ' ', '-h', $node->host, '-p', $node->port;
@@ -39,17 +40,17 @@ my ($programs) = grep { -x "$_/pg_dumpall" } split /:/, $ENV{PATH};
 symlink "$programs/pg_dumpall", dirname($pg_dump) . '/pg_dumpall' or die "could not link: $!";
 
 my ($rc, $err, $dir) = dump_all($node, '-j1', "--pg-dump=$pg_dump");
-is(value($node, 'third', 'SELECT count(*) FROM t'), 60000, 'the first has the name of the third');
+is(value($node, 'third', 'SELECT count(*) FROM t'), 60000, 'renamed: database third contains the rows of the first one');
 is($rc, 1, 'renamed: exit code');
 like($err, qr/^pg_pardump:third: error: database "third" is not the one that had this name when the run started\n.*^pg_pardump: error: could not dump 1 of 5 databases$/ms,
-	'renamed: the one that is not what it was is named');
+	'renamed: the message names the database whose name belongs to another one now');
 is_deeply(
 	{ map { $_->{Name} => $_->{State} } @{ read_map($dir)->{Databases} } },
 	{ third => 'failed', map { $_ => 'complete' } qw(first second postgres template1) },
-	'renamed: it is not in the dump, which is not taken for complete');
-ok(!-e archive_of($dir, 'third'), 'renamed: nothing is dumped twice');
+	'renamed: the map shows the state of each database');
+ok(!-e archive_of($dir, 'third'), 'renamed: no archive of database third exists');
 
-# ---- another user replaces the directory of the archives with a link to his own
+# ---- another user replaces the directory of the archives with a link to another directory
 
 my $others = new_path('others');
 my @oids = split /\n/, value($node, 'postgres', q{SELECT oid FROM pg_database WHERE datname <> 'template0'});
@@ -70,10 +71,10 @@ chmod 0755, "$linking/pg_dumpall" or die "could not change a mode: $!";
 ($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '-f', $shared, '-j1', "--pg-dump=$linking/pg_dump",
 	'-h', $node->host, '-p', $node->port);
 is($rc, 1, 'a link: exit code');
-like($err, qr/error: directory "\Q$shared\E\/databases\/\d+" exists but is not empty\n/, 'a link: it was followed');
-is(scalar(() = glob "$others/*/below/kept"), scalar(@oids), 'a link: what is behind it is there');
+like($err, qr/error: directory "\Q$shared\E\/databases\/\d+" exists but is not empty\n/, 'a link: message');
+is(scalar(() = glob "$others/*/below/kept"), scalar(@oids), 'a link: files behind the link still exist');
 
-# ---- a database is made on the target, by a role that may, just before it is restored
+# ---- another role creates a database on the target just before its restore
 
 my $new = start_cluster('renamed_new');
 my $at_new = join ' ', '-h', $new->host, '-p', $new->port;
@@ -87,22 +88,22 @@ SH
 chmod 0755, $pg_restore or die "could not make \"$pg_restore\" executable: $!";
 ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', "--pg-restore=$pg_restore", '-d', $new->connstr('postgres'),
 	'--exclude-database=first', '--exclude-database=third', (dump_all($node))[2]);
-is($rc, 1, 'made by another: exit code');
+is($rc, 1, 'created by another role: exit code');
 like($err, qr/^pg_parrestore:second: error: database "second" on the target was created by another session during the run\n/m,
-	'made by another: message');
-is(value($new, 'second', q{SELECT to_regclass('t') IS NULL}), 't', 'made by another: nothing is restored there');
+	'created by another role: message');
+is(value($new, 'second', q{SELECT to_regclass('t') IS NULL}), 't', 'created by another role: no table is restored into the database');
 
-# ---- the role's timeouts are not for what is asked of all databases
+# ---- the queries about all databases run without the role's timeouts
 
 sql($node, 'postgres', q{
 	CREATE ROLE hasty SUPERUSER LOGIN; ALTER ROLE hasty SET statement_timeout = '1min'; ALTER ROLE hasty SET log_statement = 'all'});
 ($rc, $err) = dump_all($node, '-j2', '-U', 'hasty');
-is("$rc$err", '0', 'timeouts: all are dumped');
+is("$rc$err", '0', 'timeouts: exit code and messages of the dump');
 like(slurp_file($node->logfile), qr/statement: SET statement_timeout = 0\n(?:(?!statement: SELECT d\.oid).*\n)*.*pg_database_size/,
-	'timeouts: none holds when the sizes are asked for');
+	'timeouts: statement_timeout is off when sizes are read');
 
-# nor when stock pg_dumpall reads the roles, but where it could not matter, as there are
-# poolers that refuse options
+# Timeouts below a minute are also turned off for stock pg_dumpall.  Longer ones are not,
+# because some poolers refuse options.
 my ($shown, $bin) = (new_path('shown'), new_path('bin'));
 mkdir $bin or die "could not make \"$bin\": $!";
 symlink "$programs/pg_dump", "$bin/pg_dump" or die "could not link: $!";
@@ -121,8 +122,8 @@ foreach my $try ([ '50s', '2s', '0 0' ], [ '0', '59999ms', '0 0' ], [ '1h', '1mi
 	{
 		my ($connection, $work_mem) = @$set;
 		($rc, $err) = dump_all($node, '-g', "--pg-dump=$bin/pg_dump", '-d', $connection);
-		is("$rc$err", '0', "$statement, $lock, $connection: roles are read");
-		is(slurp_file($shown) =~ s/\n(?!\z)/ /gr, "$want $work_mem\n", "$statement, $lock, $connection: what holds for pg_dumpall");
+		is("$rc$err", '0', "$statement, $lock, $connection: exit code and messages");
+		is(slurp_file($shown) =~ s/\n(?!\z)/ /gr, "$want $work_mem\n", "$statement, $lock, $connection: settings of pg_dumpall's session");
 	}
 }
 

@@ -1,6 +1,6 @@
-# Which index builds the extension leaves to the server, and why; and that one
-# replacement serves one build: what rebuilds an index of the same transaction
-# is the server's.
+# Index builds that the extension leaves to the server, and the reasons.  The
+# extension replaces a single build: if a later command of the same transaction
+# rebuilds the index, the server does it.
 
 use strict;
 use warnings;
@@ -38,13 +38,13 @@ if (!$supported)
 	my (undef, $out, $err) = $node->psql('left_over', "LOAD 'pg_pardump'; SET pg_pardump.fast_index = on;
 		SET client_min_messages = debug1; SELECT pardump.pg_pardump_compare_builds(); CREATE INDEX ON t (a)");
 	like($out, qr/cannot be replaced/, 'builds are left to the server');
-	is_deeply([ builders($err) ], [], 'without a message');
+	is_deeply([ builders($err) ], [], 'no build is reported');
 	$node->stop;
 	done_testing();
 	exit;
 }
 
-# Who builds the indexes of some statements.
+# The statements succeed, and these builders build their indexes.
 sub builds_ok
 {
 	my ($sql, $expected, $what, %params) = @_;
@@ -54,7 +54,7 @@ sub builds_ok
 	return $err;
 }
 
-# --- what is left
+# --- indexes, and their builders
 
 my $class = 'it has an operator class that is not known';
 my $collation = 'it has a collation that is not known';
@@ -115,7 +115,7 @@ foreach my $case (@cases)
 	sql($node, 'left_over', 'DROP TABLE t; ALTER TABLE kept RENAME TO t');
 }
 
-# a system table has no new indexes; a TOAST table's is made by the server itself
+# system tables get no new indexes; the server itself creates the index of a TOAST table
 builds_ok('CREATE TABLE wide (t text); DROP TABLE wide', [], 'the index of a TOAST table');
 
 # texts in the collation of the database
@@ -132,19 +132,19 @@ foreach my $what (sort keys %databases)
 	is(check_index($node, $db, 'i'), '', "texts in a database of $what: amcheck");
 }
 
-# --- when
+# --- the setting and the time of the comparison
 
 my $left = LEFT_BEFORE;
 sql($node, 'left_over', q{CREATE SCHEMA s; CREATE TABLE s.t AS SELECT * FROM t;
-	-- of 8 MB and less
+	-- one table above 8 MB, one below
 	CREATE TABLE s.large WITH (fillfactor = 10) AS SELECT i AS a FROM generate_series(1, 40000) i;
 	CREATE TABLE s.small AS SELECT * FROM s.large;
 	CREATE TABLE s.parts (a int4) PARTITION BY RANGE (a); CREATE TABLE s.part PARTITION OF s.parts DEFAULT});
 cmp_ok(value($node, 'left_over', q{SELECT pg_relation_size('s.large')}), '>=', 8 * 1024 * 1024, 'size of a large table');
 my (undef, $out, $err) = $node->psql('left_over', "LOAD 'pg_pardump'; SET client_min_messages = debug1;
 	SHOW pg_pardump.fast_index; CREATE INDEX off ON s.t (a)");
-is($out, 'off', 'off by default');
-is_deeply([ builders($err) ], [], 'off: no index of ours');
+is($out, 'off', 'the setting is off by default');
+is_deeply([ builders($err) ], [], 'with the setting off, the extension builds no index');
 builds_ok('CREATE INDEX small_first ON s.small (a); CREATE INDEX by_hook ON s.large (a); CREATE INDEX small_later ON s.small (a)',
 	[ [ 'small_first', $left ], [ 'by_hook', 'us' ], [ 'small_later', 'us' ] ],
 	'a session that compares before CREATE INDEX on a large table', compared => 0);
@@ -163,22 +163,22 @@ is($out, "$left\n", 'the reason is shown');
 builds_ok('BEGIN; CREATE INDEX in_block ON s.large (a); COMMIT; CREATE INDEX behind ON s.large (a)',
 	[ [ 'in_block', $left ], [ 'behind', 'us' ] ], 'nothing is compared in a transaction block', compared => 0);
 builds_ok(q{DO $$ BEGIN CREATE INDEX in_function ON s.large (a); END $$}, [ [ 'in_function', $left ] ],
-	'nor in a function', compared => 0);
+	'nothing is compared in a function', compared => 0);
 builds_ok('SET default_transaction_isolation = serializable; CREATE INDEX serializable ON s.large (a)', [ [ 'serializable', $left ] ],
-	'nor with a snapshot of the whole transaction', compared => 0);
+	'nothing is compared with a snapshot of the whole transaction', compared => 0);
 builds_ok('CREATE INDEX CONCURRENTLY beside ON s.t (a); REINDEX INDEX CONCURRENTLY s.beside', [],
-	'concurrently');
+	'CREATE INDEX and REINDEX CONCURRENTLY');
 is(value($node, 'left_over', "SELECT count(*) FROM pg_class WHERE relname LIKE 'pg\\_pardump\\_index%'"), 0,
-	'no table of a comparison is left');
+	'the table of a comparison does not exist afterwards');
 
 sql($node, 'left_over', q{SET allow_in_place_tablespaces = on; CREATE TABLESPACE place LOCATION ''});
-builds_ok('CREATE INDEX in_place ON s.t (a) TABLESPACE place', [ [ 'in_place', 'us' ] ], 'in a tablespace');
-is(check_index($node, 'left_over', 's.in_place'), '', 'in a tablespace: amcheck');
+builds_ok('CREATE INDEX in_place ON s.t (a) TABLESPACE place', [ [ 'in_place', 'us' ] ], 'an index in a tablespace');
+is(check_index($node, 'left_over', 's.in_place'), '', 'an index in a tablespace: amcheck');
 
 # a role that may not create temporary tables
 sql($node, 'left_over', 'CREATE TABLE of_plain AS SELECT * FROM t; ALTER TABLE of_plain OWNER TO plain');
 builds_ok('SET SESSION AUTHORIZATION plain; SELECT pardump.pg_pardump_compare_builds(); CREATE INDEX plain_left ON of_plain (a)',
-	[ [ 'plain_left', q{builds could not be compared with the server's} ] ], 'without the privilege to create temporary tables', compared => 0);
+	[ [ 'plain_left', q{builds could not be compared with the server's} ] ], 'a role without the privilege to create temporary tables', compared => 0);
 sql($node, 'left_over', 'GRANT TEMP ON DATABASE left_over TO plain');
 builds_ok('SET SESSION AUTHORIZATION plain; SET pg_pardump.fast_index = on; CREATE INDEX plain_ours ON of_plain (a)',
 	[ [ 'plain_ours', 'us' ] ], 'an ordinary role', compared => 0);
@@ -190,7 +190,7 @@ $old->('SELECT count(*) FROM of_plain');
 sql($node, 'left_over', 'DELETE FROM of_plain WHERE a % 10 = 1');
 builds_ok('CREATE INDEX old ON of_plain (a)', [ [ 'old', 'an older snapshot may see a deleted row' ] ], 'an old snapshot');
 
-# and one that sees nothing of the rows that came later finds the right ones by an index of ours
+# a snapshot that does not see later rows finds the right rows with an index of the extension
 sql($node, 'left_over', 'CREATE TABLE seen AS SELECT i AS a FROM generate_series(1, 2000) i');
 $old->('COMMIT; BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL enable_seqscan = off; SELECT count(*) FROM of_plain');
 sql($node, 'left_over', 'INSERT INTO seen SELECT i FROM generate_series(1, 3000) i');
@@ -221,7 +221,7 @@ foreach my $what (sort keys %build)
 		is(check_index($node, 'left_over', 'ours'), '', "$what, $end: amcheck");
 	}
 }
-# a new key of a table that the same command rewrites is built when that is done
+# if a command rewrites a table and adds a key, the key is built after the rewrite
 builds_ok('DROP TABLE trap; CREATE TABLE trap (a int4, b int4); INSERT INTO trap SELECT i * 7 % 5003, i FROM generate_series(1, 5000) i;
 	ALTER TABLE trap ADD c float8 DEFAULT random(), ADD CONSTRAINT rewritten PRIMARY KEY (a)',
 	[ [ 'rewritten', 'it was not created by this command' ] ], 'a primary key of a table that is rewritten');
@@ -234,9 +234,9 @@ builds_ok('BEGIN; CREATE TEMP TABLE emptied (a int4) ON COMMIT DELETE ROWS; INSE
 builds_ok('DROP TABLE trap; BEGIN; CREATE TABLE trap (a int4); SAVEPOINT s; CREATE INDEX gone ON trap (a); ROLLBACK TO s;
 	INSERT INTO trap SELECT generate_series(1, 1000); CREATE INDEX kept ON trap (a); COMMIT',
 	[ [ 'gone', 'us' ], [ 'kept', 'us' ] ], 'an index that is rolled back, then another');
-is(check_index($node, 'left_over', 'kept'), '', 'amcheck');
+is(check_index($node, 'left_over', 'kept'), '', 'an index that is rolled back, then another: amcheck');
 
-# --- the setting, changed between
+# --- the setting changes between two builds
 
 builds_ok('SET pg_pardump.fast_index = off; CREATE INDEX switched ON trap (a); SET pg_pardump.fast_index = on; REINDEX INDEX switched', [],
 	'switched off, then a REINDEX');

@@ -1,5 +1,5 @@
-# Faults of every kind at exact moments of a run (Pardump::Moment), for rounds that
-# choose them by a seed.
+# Faults of every kind at exact moments of a run (Pardump::Moment), for tests that choose
+# faults at random with a seed.
 
 package Pardump::Faults;
 
@@ -17,7 +17,7 @@ our @EXPORT_OK = qw(one_of choose_fault describe_fault suffer);
 
 sub one_of { return $_[ int(rand(@_)) ]; }
 
-# Each gets the node, the run, and the process ids of the client and of its backend.
+# The arguments are the node, the run, and the process IDs of the client and its backend.
 my %faults = (
 	'cut' => sub { },
 	'its backend terminated' => sub { terminate($_[0], $_[3]) if $_[3] },
@@ -29,11 +29,11 @@ my %faults = (
 	'a crash' => sub { $_[0]->stop('immediate'); $_[0]->start },
 	'a restart' => sub { $_[0]->stop('fast'); $_[0]->start },
 	'a long crash' => sub { $_[0]->stop('immediate') },
-	# no file of its backend may grow: no space left, but for it alone
+	# the backend cannot write files: only this backend gets "no space left"
 	'a full disk' => sub { run_program('prlimit', "--pid=$_[3]", '--fsize=65536:') if $_[3] });
 
-# A moment for start_moments() at which a fault comes, one of these if any are named:
-# when the pattern of this number is seen for the nth time.
+# Choose a fault, one of @names if there are any.  Returns a moment for start_moments():
+# the fault occurs when the pattern with this number is seen for the nth time.
 sub choose_fault
 {
 	my ($pattern, $n, @names) = @_;
@@ -41,7 +41,7 @@ sub choose_fault
 	return { pattern => $pattern, n => $n, answer => one_of(0, 1), cut => $fault eq 'cut', fault => $fault };
 }
 
-# The same in words; patterns begin with their names.
+# Describe the fault and its moment.  Each pattern begins with its name.
 sub describe_fault
 {
 	my ($moment, $patterns) = @_;
@@ -49,10 +49,10 @@ sub describe_fault
 	  . "$patterns->[ $moment->{pattern} ][0] $moment->{n}";
 }
 
-# suffer($node, $run, $moments, moment...) continues a run in which its faults
-# come, to its end, and with the server, which runs again afterwards.  Faults of
-# the caller's own are in $run->{faults}.  Returns the exit code, how often each
-# pattern has been seen, and the faults that there were.
+# suffer($node, $run, $moments, moment...) continues a run until its end, and lets the
+# faults of these moments occur.  Afterwards the server is running.  $run->{faults} may
+# contain additional faults of the caller.  Returns the exit code, the number of times
+# that each pattern was seen, and the faults that occurred.
 sub suffer
 {
 	my ($node, $run, $moments, @moments) = @_;
@@ -63,7 +63,7 @@ sub suffer
 		{
 			my $fault = $moments[$no]{fault};
 			push @done, $fault;
-			# the server may be down by an earlier one
+			# the server may be down because of an earlier fault
 			eval { ($run->{faults}{$fault} // $faults{$fault})->($node, $run, $client, $backend); 1 } or note($@);
 			moment_go_on($moments);
 		}

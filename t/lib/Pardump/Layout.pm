@@ -1,9 +1,9 @@
 
-# What a chunked archive must look like for stock pg_restore to load all of it
-# ("barrier layout"): chunks are TABLE DATA entries with ids of their own, and
-# the table's original entry follows them, without data, depending on them all.
+# Checks that stock pg_restore can load all of a chunked archive ("barrier layout"):
+# chunks are TABLE DATA entries with their own IDs.  The table's original entry follows
+# them as a barrier: it has no data, and depends on all chunks.
 #
-# Both functions return a list of problems, empty when all is well.
+# layout_problems() and toc_problems() return lists of problems.
 
 package Pardump::Layout;
 
@@ -34,8 +34,9 @@ sub layout_problems
 		  @chunked);
 }
 
-# What is looked for once a table, found once an archive: of each id the entry's
-# position, and the post-data entries that depend on it; and whether there are any.
+# Build indexes over the archive's entries, which the checks of each table use: for each
+# ID, the position of the entry, and the post-data entries that depend on it; and
+# whether there are any post-data entries.
 sub index_toc
 {
 	my ($toc) = @_;
@@ -50,16 +51,16 @@ sub index_toc
 	return $toc;
 }
 
-# Chunks wait for each other where the archive does not create the table
-# (--data-only, tables of extensions): there pg_restore may disable triggers
-# around each of them, which side by side loses rows.
+# Do chunks have to depend on each other?  Only if the archive does not create the table
+# (--data-only, tables of extensions).  Then pg_restore may disable triggers around each
+# chunk, which would lose rows if it loaded chunks concurrently.
 sub must_be_chained
 {
 	my ($toc, $table) = @_;
 	return !exists $toc->{position}{ $table->{barrier}{deps}[0] };
 }
 
-# Chunks of the whole archive, or of one table by its name.
+# The number of chunks of the whole archive, and of the table with this name.
 sub chunk_count
 {
 	my ($dir) = @_;
@@ -82,8 +83,8 @@ sub entry_name
 	return "$te->{id} $te->{desc} " . ($te->{namespace} // '-') . ".$te->{tag}";
 }
 
-# pg_restore sizes arrays by the largest id and takes the last of two entries
-# with the same one.
+# IDs must be unique, because pg_restore ignores all but the last entry with an ID, and
+# dense, because it allocates arrays for the largest ID.
 sub id_problems
 {
 	my ($toc, $chunked) = @_;
@@ -106,8 +107,9 @@ sub id_problems
 	return @problems;
 }
 
-# PRE_DATA (2), DATA (3), POST_DATA (4), comments and the like (1) anywhere;
-# and what a data entry needs comes before it.
+# The sections must be PRE_DATA (2), DATA (3) and POST_DATA (4) in this order, with
+# comments and the like (1) anywhere.  A data entry follows all entries that it
+# depends on.
 sub order_problems
 {
 	my ($toc) = @_;
@@ -130,14 +132,14 @@ sub order_problems
 	return @problems;
 }
 
-# One regular file an entry, with the suffix that the header promises, and no
-# file that no entry names.
+# Each entry with data has a regular file, with the suffix of the codec in the header,
+# and each file belongs to an entry.
 sub file_problems
 {
 	my ($toc, $dir) = @_;
 	my (@problems, %used);
 	my $codec = $toc->{compression};
-	$codec = 1 if $toc->{minor} < 15 && $codec != 0;    # a level there
+	$codec = 1 if $toc->{minor} < 15 && $codec != 0;    # the number is a level in old archives
 	my $suffix = $suffix_of{$codec};
 	push @problems, "unknown codec $codec in the header" unless defined $suffix;
 
@@ -159,7 +161,7 @@ sub file_problems
 	return @problems;
 }
 
-# Several entries for one table's rows, and none that waits for them all.
+# A table with several data entries must have a barrier, which depends on all of them.
 sub lonely_problems
 {
 	my ($toc) = @_;
@@ -205,7 +207,7 @@ sub chunk_problems
 		}
 		$complain->("chunk $chunk->{id} has no COPY command")
 		  unless ($chunk->{copy} // '') =~ /^COPY /;
-		# of an extension's table, the rows of tables that its keys reference follow
+		# a chunk of an extension's table also depends on the data of referenced tables
 		my @referenced = $chained ? splice(@deps, defined $previous ? 2 : 1) : ();
 		$complain->("chunk $chunk->{id} depends on @{ $chunk->{deps} }")
 		  if $deps[-1] != $table_id || @deps > 2
@@ -217,10 +219,11 @@ sub chunk_problems
 	return @problems;
 }
 
-# pg_restore gives an index the priority of its table's data size, which the
-# barrier hides.  So one chunk, the largest, depends on an ID that no entry has,
-# and so do the post-data entries of the table; and a barrier, having no size,
-# comes up last of all data, so that they wait for another entry instead.
+# pg_restore gives an index the priority of the data of its table, but a barrier has no
+# data.  So the largest chunk depends on a reserved ID that no entry has, and the
+# post-data entries of the table depend on this ID, too.  They depend on a completion
+# instead of the barrier, because pg_restore processes the barrier, which has no size,
+# after all data.
 sub priority_problems
 {
 	my ($toc, $table) = @_;
@@ -244,8 +247,9 @@ sub priority_problems
 
 sub needed_by { my ($toc, $id) = @_; return @{ $toc->{needed_by}{$id} // [] }; }
 
-# The completion waits for exactly the chunks, of the one that has the reserved id
-# by that id, and has nothing to restore; what depends on either depends on both.
+# The completion depends on exactly the chunks, with the reserved ID instead of the ID of
+# the largest chunk, and restores nothing.  An entry that depends on the completion also
+# depends on the reserved ID, and vice versa.
 sub completion_problems
 {
 	my ($toc, $table, $reserved) = @_;
@@ -271,8 +275,8 @@ sub completion_problems
 	return @problems;
 }
 
-# Everything but data must be as stock pg_dump wrote it for the same database:
-# same entries in the same order, same texts, owners and ids.
+# Compare everything but data with an archive of stock pg_dump of the same database: the
+# same entries must be in the same order, with the same texts, owners and IDs.
 sub toc_problems
 {
 	my ($stock_dir, $dir) = @_;
@@ -301,7 +305,7 @@ sub toc_problems
 			  if ($want->{$field} // 'NULL') ne ($got->{$field} // 'NULL');
 		}
 		my %has = map { $_ => 1 } @{ $got->{deps} };
-		# instead of a split table it waits for that table's completion
+		# instead of a split table, an entry depends on the completion of the table
 		push @problems, entry_name($got) . ': dependencies lost'
 		  if grep { !$has{$_} && !($got->{section} == 4 && $is_split{$_}) } @{ $want->{deps} };
 	}
