@@ -224,7 +224,7 @@ foreach my $options ([], ['--extra-float-digits=-10'], [ '--role', 'reader' ],
 	my ($stock, $ours) = (new_path('stock'), new_path('ours'));
 	my ($stock_rc) = run_program('pg_dump', '-Fd', '-f', $stock, @common);
 	my ($rc) = run_program('pg_pardump', '-j2', '--max-table-segment-pages=1', '-f', $ours, @common);
-	is("$stock_rc$rc", '00', "both dump with chunks and @$options");
+	is("$stock_rc$rc", '00', "exit codes of both programs: @$options");
 	cmp_ok(chunks_of($ours, 'parent'), '>=', 3, 'the table is split');
 	ok(text_of_rows($ours, 'parent') eq text_of_rows($stock, 'parent'),
 		"rows in chunks are the same: @$options");
@@ -246,7 +246,7 @@ foreach my $args (
 	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', @$args, '-f', $dir);
 	is($rc, 0, "accepted: @$args") or diag($err);
 	is(scalar(grep { $_->{desc} eq 'TABLE DATA' } @{ read_toc($dir)->{entries} }),
-		1, 'and one table dumped');
+		1, "one table is dumped: @$args");
 }
 
 # ---- files and compression
@@ -302,10 +302,10 @@ SQL
 		'--max-table-segment-pages=1');
 	is($rc, 0, '-v: exit code');
 	like($err, qr/not splitting table one\.by_other into chunks: its access method is not heap/,
-		'-v: says why a table is not split');
+		'-v: the reason why a table is not split');
 	like($err, qr/chunk 1 of \d+ of table one\.parent/, '-v: names chunks');
 	like($err, qr/no extension pg_pardump; splitting tables by blocks and reading them with COPY/,
-		'-v: says that there is no extension');
+		'-v: the extension does not exist');
 	like($err, qr/^pg_dump: /m, '-v: pg_dump is verbose, too');
 	is(chunks_of($dir, 'by_other'), 0, 'a table of another method is not split');
 }

@@ -128,21 +128,21 @@ mkdir $full or die "could not create \"$full\": $!";
 append_to_file("$full/precious", "x");
 command_fails_like([ 'pg_pardump', @db, '-f', $full ],
 	qr/directory "\Q$full\E" exists but is not empty\n.*hint: .* --clean-output /, 'a directory with a file');
-is(join(' ', data_files($full)), 'precious', 'which is left alone');
+is(join(' ', data_files($full)), 'precious', 'a directory with a file: the file still exists');
 command_fails_like([ 'pg_pardump', @db, '-f', "$full/precious" ],
 	qr/\Q$full\E\/precious/, 'a file as directory');
-is(slurp_file("$full/precious"), 'x', 'which is left alone');
+is(slurp_file("$full/precious"), 'x', 'a file as directory: its contents are not changed');
 command_fails_like([ 'pg_pardump', @db, '-f', "$full/a/b" ],
 	qr/could not create directory "\Q$full\E\/a\/b"/, 'no parent directory');
 my $empty = new_path('empty');
 mkdir $empty or die "could not create \"$empty\": $!";
 command_fails([ 'pg_pardump', @db, '-f', $empty, '-t', 'nothing' ],
 	'a failure with an empty directory');
-ok(-d $empty && !data_files($empty), 'which is left, and empty');
-command_ok([ 'pg_pardump', @db, '-f', $empty, '-s' ], 'an empty directory is taken');
-ok(-f "$empty/toc.dat", 'and flushed');
+ok(-d $empty && !data_files($empty), 'a failure with an empty directory: the directory still exists and is empty');
+command_ok([ 'pg_pardump', @db, '-f', $empty, '-s' ], 'a dump to an empty directory succeeds');
+ok(-f "$empty/toc.dat", 'an empty directory: the archive has a table of contents');
 
-# ---- pg_dump's own words
+# ---- pg_dump's own messages
 
 refused_ok(qr/^pg_dump: error: no matching tables were found$/m,
 	'no matching table', @db, '-t', 'nothing');
@@ -229,7 +229,7 @@ foreach my $what (sort keys %broken)
 	$dir = accepted_ok('an unknown kind without data', @db, '--pg-dump',
 		$pg_dump_with->(@new_kind, had_dumper => 0));
 	ok((grep { $_->{desc} eq 'GRAPH DATA' } @{ read_toc($dir)->{entries} }),
-		'which is passed on');
+		'an unknown kind without data: the archive contains the entry');
 }
 like(
 	refused_ok(qr/is pg_dump 12, which is too old/, 'pg_dump 12',
@@ -251,7 +251,7 @@ foreach my $option (sort keys %since)
 		refused_ok(qr/error: option $name requires pg_dump $has or newer, but this is pg_dump $before$/m,
 			"$name, pg_dump $before", @db, $given, '--pg-dump',
 			$path),
-		qr/detail: .*"\Q$path\E"/, "$name, pg_dump $before: which");
+		qr/detail: .*"\Q$path\E"/, "$name, pg_dump $before: path of pg_dump");
 	unlike(
 		# on a newer server that pg_dump is refused, too, but for another reason
 		refused_ok($has < $major ? qr/ cannot dump a newer server$/m : qr/^pg_dump: error: was run$/m,

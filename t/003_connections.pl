@@ -95,16 +95,16 @@ SH
 		'--pg-dump', $looking,
 		"postgresql://simple:$password\@$host_uri:" . $node->port . '/options');
 	ok(-f "$dir/toc.dat", 'a dump with a password in a URI');
-	like(slurp_file("$seen.own"), qr/looking_pg_dump.*dbname=/, 'pg_dump\'s command line is seen');
-	unlike(slurp_file("$seen.own"), qr/$password/, 'and has no password');
+	like(slurp_file("$seen.own"), qr/looking_pg_dump.*dbname=/, 'pg_dump\'s command line was recorded');
+	unlike(slurp_file("$seen.own"), qr/$password/, 'pg_dump\'s command line does not contain the password');
 	like(slurp_file("$seen.own"), qr/keepalives_idle=30 .*tcp_user_timeout=90000/, 'pg_dump notices a lost server');
-	unlike($err, qr/$password/, 'nor has the output of -v');
+	unlike($err, qr/$password/, 'the output of -v does not contain the password');
 
 	local $ENV{PGPASSWORD} = $password;
 	accepted_ok('a dump with PGPASSWORD', '--pg-dump', $looking,
 		'-j2', '-U', 'simple', @server, 'options');
-	like(slurp_file("$seen.all"), qr/pg_pardump.*-U simple/, 'all command lines are seen');
-	unlike(slurp_file("$seen.all"), qr/$password/, 'and none has the password');
+	like(slurp_file("$seen.all"), qr/pg_pardump.*-U simple/, 'all command lines were recorded');
+	unlike(slurp_file("$seen.all"), qr/$password/, 'no command line contains the password');
 }
 
 # The same for the pass phrase of a client's key, for which there is no
@@ -161,16 +161,16 @@ $by_key{sslpassword} = $pass_phrase;
 	my $what = 'sslpassword in a connection string';
 	my ($own) = dump_by_key_ok($what,
 		join ' ', map { "$_='$by_key{$_}'" } sort keys %by_key);
-	like($own, qr/looking_pg_dump.*sslkey=/, "$what: pg_dump's command line is seen");
-	unlike($own, qr/$pass_phrase/, "$what: and has it not");
+	like($own, qr/looking_pg_dump.*sslkey=/, "$what: pg_dump's command line was recorded");
+	unlike($own, qr/$pass_phrase/, "$what: pg_dump's command line does not contain the pass phrase");
 }
 {
 	my $what = 'sslpassword of a service';
 	local $ENV{PGSERVICEFILE} = text_file('service',
 		join '', "[by_key]\n", map { "$_=$by_key{$_}\n" } sort keys %by_key);
 	my (undef, $all) = dump_by_key_ok($what, 'service=by_key');
-	like($all, qr/pg_pardump.*service=by_key/, "$what: all command lines are seen");
-	unlike($all, qr/$pass_phrase/, "$what: and none has it");
+	like($all, qr/pg_pardump.*service=by_key/, "$what: all command lines were recorded");
+	unlike($all, qr/$pass_phrase/, "$what: no command line contains the pass phrase");
 
 	local $ENV{PGSERVICE} = 'by_key';
 	dump_by_key_ok("$what of the environment", 'dbname=options');

@@ -248,7 +248,7 @@ foreach my $program (grep { $_->[0] ne 'a restore by pg_restore' } programs(),
 {
 	my ($rc, $out, $prompts) = run_on_terminal([ "first secret\n", "second secret\n", "\n" ],
 		'pg_pardump', '-j2', @as_one, '-d', 'shop', "--target=$as_two", '--roles', '--compare');
-	is($rc, 0, 'a copy: both passwords are typed') or diag($out);
+	is($rc, 0, 'a copy: exit code after both passwords were typed') or diag($out);
 	is($prompts, 2, 'a copy: one prompt for each role');
 	like($out, qr/user one \(host .*user two \(host/s, 'a copy: prompts name role and server');
 	is(value($node, 'copy', 'SELECT count(*) FROM t'), 1000, 'a copy: all rows');
@@ -287,7 +287,7 @@ foreach my $program (grep { $_->[0] ne 'a restore by pg_restore' } programs(),
 	$other->restart;
 	my ($rc, $out, $prompts) = run_on_terminal([ "first secret\n", "third secret\n", "\n" ],
 		'pg_pardump', '--all-databases', '-j2', @as_one, '--target=' . $other->connstr('postgres') . ' user=one');
-	is($rc, 0, 'all databases to another cluster: both passwords are typed') or diag($out);
+	is($rc, 0, 'all databases to another cluster: exit code after both passwords were typed') or diag($out);
 	is($prompts, 2, 'all databases to another cluster: two prompts');
 	is(value($other, 'shop', 'SELECT count(*) FROM t'), 1000, 'all databases to another cluster: all rows');
 	$other->stop;

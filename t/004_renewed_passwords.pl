@@ -249,7 +249,7 @@ SH
 		wait_until('the passfile of pg_restore changes', sub { return !-e $waits });
 		loaded_ok($run, $db, $what);
 		like(slurp_file($noted), qr{\APGPASSFILE=/dev/fd/(\d+)\n600\n\Q$before\E\n+PGPASSFILE=/dev/fd/\g1\n600\n\Q@{[ $line->() ]}\E\n+\z},
-			"$what: it has a passfile, whose password is renewed, and no PGPASSWORD");
+			"$what: pg_restore has a passfile with the renewed password, and no PGPASSWORD");
 	}
 }
 
@@ -271,7 +271,7 @@ SH
 	unlink $seen;
 	accepted_ok('a password in a connection string', '-d', as_app('shop', ' password=' . ($password =~ s/([\\'])/\\$1/gr =~ s/^|$/'/gr)),
 		"--pg-dump=$looking");
-	like(slurp_file($seen), qr{\APGPASSFILE=/dev/fd/\d+\n600\n\*:\*:\*:\*:$escaped\n+\z}, 'and so it has one then');
+	like(slurp_file($seen), qr{\APGPASSFILE=/dev/fd/\d+\n600\n\*:\*:\*:\*:$escaped\n+\z}, 'a password in a connection string: pg_dump has a passfile, and no PGPASSWORD');
 }
 
 # The plan of tasks does not have the command, which each task is given for itself.

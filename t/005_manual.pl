@@ -29,7 +29,7 @@ foreach my $line (grep { /^  -/ } split /\n/, $help)
 	$takes{"--no-$long"} = 0 if $no;
 	$takes{$short} = $takes{"--$long"} if $short;
 }
-cmp_ok(scalar(keys %takes), '>', 80, 'there are options');
+cmp_ok(scalar(keys %takes), '>', 80, 'the table contains more than 80 options');
 
 # ---- --help of all programs
 
@@ -98,7 +98,7 @@ sub told_options
 			$manual{$name} = defined $arg ? 1 : 0;
 		}
 	}
-	is_deeply(\%manual, \%help, "$program: its manual has the options of its --help");
+	is_deeply(\%manual, \%help, "$program: the manual describes the options of --help");
 	return (\%help, $help, $manual,
 		[ grep { !exists $help{$_} } $theirs =~ /^  (?:-., )?(--[a-z-]+)/mg ]);
 }
@@ -107,12 +107,12 @@ my %restore_takes;
 {
 	my ($takes, $help, $manual, $missing) = told_options('pg_parrestore', 'pg_restore');
 	%restore_takes = %$takes;
-	cmp_ok(scalar(keys %restore_takes), '>', 70, 'pg_parrestore has options');
+	cmp_ok(scalar(keys %restore_takes), '>', 70, 'pg_parrestore has more than 70 options');
 	my %help_since = $help =~ /^  (--[a-z-]+)(?:(?!^  ?-).)*?\(pg_restore (\d+)\)$/msg;
 	my %manual_since = $manual =~ /^`(--[a-z-]+)[^`]*`\n:   (?:(?!\n\n).)*?\(pg_restore (\d+)\)/msg;
-	cmp_ok(scalar(keys %help_since), '>=', 8, 'some came with a later pg_restore');
-	is_deeply(\%manual_since, \%help_since, 'its manual says the same of when');
-	is_deeply($missing, [], 'it has all options of the pg_restore in use');
+	cmp_ok(scalar(keys %help_since), '>=', 8, '--help names later versions of pg_restore for some options');
+	is_deeply(\%manual_since, \%help_since, 'manual and --help name the same first versions');
+	is_deeply($missing, [], 'pg_parrestore has all options of the installed pg_restore');
 }
 
 my %backup_takes;
@@ -199,9 +199,9 @@ foreach my $program (sort keys %programs)
 	my %section = map { /^([^\n]+)\n(.*)\z/s ? ($1 => $2) : () } split /^## /m, $text;
 	is_deeply([ $text =~ /^## (.+)$/mg ], \@sections, "$program: sections of its manual");
 	is_deeply([ sort grep { /^\d/ } $section{'Exit status'} =~ /^\| (\S+) \|/mg ],
-		[ sort keys %{ $codes{$program} } ], "$program: its exit codes are those of exit_codes.md");
+		[ sort keys %{ $codes{$program} } ], "$program: the manual lists the exit codes of exit_codes.md");
 	like($section{'Exit status'}, qr/\]\(exit_codes\.md\)/, "$program: a link leads to all exit codes");
-	unlike($text =~ s/^## Exit status$//mr, qr/exit\s+status/i, "$program: its text says exit code");
+	unlike($text =~ s/^## Exit status$//mr, qr/exit\s+status/i, "$program: the manual uses the term exit code");
 
 	# an example is a sentence and its commands, which have options of their programs
 	my @examples = $section{Examples} =~ /^\S[^\n]*:\n\n((?:    .*\n)+)/mg;
@@ -213,7 +213,7 @@ foreach my $program (sort keys %programs)
 		my $known = $programs{$name // ''} or next;
 		push @wrong, map { "$name $_" } grep { !exists $known->{$_} } $words =~ s/'[^']*'|"[^"]*"//gr =~ /(?<=\s)(--[a-z-]+|-[a-zA-Z])/g;
 	}
-	is_deeply(\@wrong, [], "$program: its examples have options that exist");
+	is_deeply(\@wrong, [], "$program: the options in examples exist");
 	is(scalar(grep { /^\s*(?:sudo )?\Q$program\E / } map { split /\n/ } @examples) >= 9, 1, "$program: examples are of this program");
 }
 
@@ -242,7 +242,7 @@ my $index = slurp_file("$tree/doc/index.md");
 my %listed = map { m{^\.\./(.*)} ? ($1 => 1) : ("doc/$_" => 1) } $index =~ /^- \[[^]]+\]\(([^)]+)\)/mg;
 is_deeply([ sort keys %listed ], [ sort grep { $_ ne 'doc/index.md' } @sources ], 'the front page lists all pages');
 my %shown = map { $_ => 1 } map { slurp_file("$tree/$_") =~ /!\[[^]]*\]\((?:[^)]*\/)?([^)\/]+)\)/g } @sources;
-is_deeply([ grep { !$shown{$_} } map { basename($_) } glob "$tree/doc/*.svg" ], [], 'each picture is in a page');
+is_deeply([ grep { !$shown{$_} } map { basename($_) } glob "$tree/doc/*.svg" ], [], 'each picture is used in a page');
 
 # ---- the words of all files
 
@@ -250,7 +250,7 @@ is_deeply([ grep { !$shown{$_} } map { basename($_) } glob "$tree/doc/*.svg" ], 
 my @tree = map { "$tree/$_" } (
 	qw(.ci CHANGELOG.md CONTRIBUTING.md META.json Makefile README.md bench completions debian doc),
 	qw(expected packaging pg_pardump.control scripts sql src t test));
-is_deeply([ run_program($^X, "$tree/scripts/check_words.pl", @tree) ], [ 0, '', '' ], 'no words that are hard to read');
+is_deeply([ run_program($^X, "$tree/scripts/check_words.pl", @tree) ], [ 0, '', '' ], 'no file contains words to avoid');
 
 cmp_ok(scalar(split ' ', slurp_file("$tree/README.md")), '<=', 1300, 'words of the README');
 
@@ -294,7 +294,7 @@ SKIP:
 	my $log = new_path('make.log');
 	is(system("make -s -C '$tree' man >'$log' 2>&1"), 0, 'man pages are made')
 	  or diag(slurp_file($log));
-	is(slurp_file($log), '', 'without warnings');
+	is(slurp_file($log), '', 'man pages: no warnings');
 	foreach my $program (sort keys %programs)
 	{
 		my $page = "$tree/doc/$program.1";
@@ -326,7 +326,7 @@ SKIP:
 		local $ENV{PATH} = "$bin:$ENV{PATH}";
 		run_program('make', '-s', '-C', $tree, 'install-man', 'install-completions', "DESTDIR=$root");
 	};
-	is("$rc$out$err", '0', 'they are installed without pandoc');
+	is("$rc$out$err", '0', 'man pages are installed without pandoc');
 	my @installed = map { s{.*/}{}r } split /\n/, `find '$root' ! -type d`;
 	is_deeply([ sort @installed ], [ sort @man_pages, '_pg_pardump', map { s/\.1$//r } @man_pages ], 'with the completions');
 }
@@ -349,7 +349,7 @@ SKIP:
 	my $has_git = grep { -x "$_/git" } split /:/, $ENV{PATH};
 	my $command = $has_git ? "$commit && make -s dist DIST_DIR='$dist'" : 'make -s man html';
 	is(system("cd '$tree' && ($command) >'$log' 2>&1"), 0, 'HTML is made') or diag(slurp_file($log));
-	is(slurp_file($log), '', 'without warnings');
+	is(slurp_file($log), '', 'HTML: no warnings');
 	SKIP:
 	{
 		skip 'git is not installed', 1 if !$has_git;
@@ -398,8 +398,8 @@ foreach my $file ($bash, $zsh)
 {
 	my @names = grep { $_ ne '--help' } slurp_file($file) =~ /(--[a-z][a-z-]+)/g;
 	my @wrong = grep { !$takes{$_} && !$restore_takes{$_} && !$backup_takes{$_} } @names;
-	cmp_ok(scalar(@names), '>', 5, "$file tells values of options");
-	is_deeply(\@wrong, [], 'which all take one');
+	cmp_ok(scalar(@names), '>', 5, "$file: more than five options have values");
+	is_deeply(\@wrong, [], "$file: the options of these values take a value");
 }
 
 # bash's own functions are needed only for completing values.

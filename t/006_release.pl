@@ -42,8 +42,8 @@ like(slurp_file("$tree/debian/changelog"), qr/\Apg-pardump \(\Q$version\E\) /,
 my ($terms) = slurp_file("$tree/debian/copyright") =~ /^License: PostgreSQL\n (.*)\z/ms;
 my ($holder, $licence) = split /\n\n/, slurp_file("$tree/LICENSE"), 2;
 is(words_of($terms), words_of($licence), "Debian's copyright file has the licence's text");
-like($holder, qr/2026, the pg_pardump developers/, 'and its holder: the licence');
+like($holder, qr/2026, the pg_pardump developers/, 'holder of the copyright: licence');
 like(slurp_file("$tree/debian/copyright"), qr/^Copyright: 2026, the pg_pardump developers$/m,
-	'and its holder: the copyright file');
+	'holder of the copyright: debian/copyright');
 
 done_testing();

@@ -219,7 +219,7 @@ foreach my $side (qw(frontend server))
 	my %there = map { folder($_) => 1 } keys %$includes;
 
 	%folders = (%folders, %$floors);
-	cmp_ok(scalar(keys %$includes), '>', 20, "$side: there are files");
+	cmp_ok(scalar(keys %$includes), '>', 20, "$side: there are more than 20 files");
 	is_deeply(
 		[ grep { !$there{$_} && !$floors->{$_}{to_come} } sort keys %$floors ],
 		[], "$side: every folder of the table is there");
@@ -233,7 +233,7 @@ is_deeply(
 		map { @$_ } values %{ read_includes("$tree/src/shared") }
 	],
 	[],
-	'what both sides have includes nothing of them');
+	'src/shared includes no files of either side');
 
 my @sources;
 find({ no_chdir => 1, wanted => sub { push @sources, $1 if /^\Q$tree\E\/(src\/.*\.(?:c|h|sql|pl|pm))$/ } }, "$tree/src");
@@ -406,7 +406,7 @@ SKIP:
 	my $plan = plan_of($repository);
 	like($plan, qr/^change: whole suite on PostgreSQL $whole, --quick on the other majors /, 'the commit selects a major');
 	like($plan, qr/^change: 0 folders and 0 TAP files changed since \Q@{[ substr $bases[2], 0, 12 ]}\E$/m, 'the tenth commit before it is the base');
-	like($plan, qr/^change: on all majors: nothing more$/m, 'nothing is added if no folder was changed');
+	like($plan, qr/^change: on all majors: nothing more$/m, 'no test file is added if no folder was changed');
 	like(plan_of($repository, PG_PARDUMP_TURN => '010'), qr/ on PostgreSQL 17, .*^change: to repeat: PG_PARDUMP_TURN=1 /ms, 'a variable selects a major');
 	like(plan_of($repository, PG_PARDUMP_TURN => $_), qr/^error: PG_PARDUMP_TURN "\Q$_\E" is not a number$/m, "\"$_\" does not") foreach '-1', '1x';
 	is(plan_of($repository, PG_PARDUMP_BASE => 'none'), "error: PG_PARDUMP_BASE \"none\" is not a commit of this repository\n", 'a base that is not there is an error');
@@ -433,11 +433,11 @@ SKIP:
 	like(plan_of($repository), qr/^change: 3 folders and 1 TAP files changed since \Q@{[ substr $head, 0, 12 ]}\E$/m, 'a merge commit has the changes of both sides');
 
 	commit(map { sprintf 't/1%02d_many.pl', $_ } 1 .. 20);
-	like(plan_of($repository), qr{^change: .*too many TAP files .*--all.*^change: on all majors: t/010_x.pl t/020_x.pl t/030_z.pl $}ms, 'too many test files are left out, those of folders are not');
+	like(plan_of($repository), qr{^change: .*too many TAP files .*--all.*^change: on all majors: t/010_x.pl t/020_x.pl t/030_z.pl $}ms, 'more than 20 changed test files are left out, those of changed folders are not');
 	commit('src/a/a.c', 'src/e/e.c');
 	$plan = plan_of($repository);
-	like($plan, qr/^change: 5 folders .*^change: .*too many folders .*--all/ms, 'too many folders are left out');
-	unlike($plan, qr/on all majors:/, 'and their tests');
+	like($plan, qr/^change: 5 folders .*^change: .*too many folders .*--all/ms, 'a change of more than four folders: message');
+	unlike($plan, qr/on all majors:/, 'a change of more than four folders: their test files are left out');
 
 	# no repository, even if there is one above, or another in the environment
 	my $inner = "$repository/inner";
@@ -445,11 +445,11 @@ SKIP:
 	append_to_file("$inner/src/x.c", 'text');
 	foreach my $variables ({}, { GIT_DIR => "$repository/.git" })
 	{
-		like(plan_of($inner, %$variables), qr/^change: no commit to compare with; run "scripts\/test.sh --all" by hand$/m, 'without a repository there is no base');
+		like(plan_of($inner, %$variables), qr/^change: no commit to compare with; run "scripts\/test.sh --all" by hand$/m, 'without a repository: message');
 	}
 	# a shallow clone
 	system_or_bail('git', 'clone', '--quiet', '--depth=3', "file://$repository", "$inner/shallow");
-	like(plan_of("$inner/shallow"), qr/^change: no commit to compare with; /m, 'nor is there in a shallow clone');
+	like(plan_of("$inner/shallow"), qr/^change: no commit to compare with; /m, 'in a shallow clone: message');
 }
 
 # ---- the script that finds words to avoid
@@ -460,13 +460,13 @@ append_to_file("$words/clean.md",
 my ($stdout, $stderr);
 ok(run_log([ $^X, "$tree/scripts/check_words.pl", $words ], '>', \$stdout, '2>', \$stderr),
 	'a text without words to avoid passes');
-is("$stdout$stderr", '', 'nothing is printed for it');
+is("$stdout$stderr", '', 'a text without words to avoid: no output');
 append_to_file("$words/words.c",
 	"/*\n * It Goes\n * on: the file is\n * no table, in the end.\n */\nnobody();\n-- so\n-- many, comes to its end\n");
 ok(!run_log([ $^X, "$tree/scripts/check_words.pl", $words ], '>', \$stdout, '2>', \$stderr),
 	'a text with words to avoid fails');
 is($stdout =~ s/^\Q$words\E\///gmr,
-	<<'END', 'each is printed with its line, also where a line ends in it');
+	<<'END', 'each word is printed with its line, even if a line ends within it');
 words.c:2: Goes on
 words.c:3: is no
 words.c:4: in the end

@@ -199,9 +199,9 @@ my @texts = texts_below("$tree/src");
 cmp_ok(scalar(@texts), '>', 2000, 'the source has texts');
 cmp_ok(scalar(@messages), '>=', 80, 'the page has messages');
 my %seen;
-is_deeply([ grep { $seen{$_}++ } @messages ], [], 'no message of the page is there twice');
+is_deeply([ grep { $seen{$_}++ } @messages ], [], 'the page contains no message twice');
 my @missing = missing(\@messages, \@texts);
-is(scalar(@missing), 0, 'all messages of the page are in the source') or diag(join "\n", @missing);
+is(scalar(@missing), 0, 'the source contains all messages of the page') or diag(join "\n", @missing);
 
 # ---- the test sees what it is to see
 

@@ -173,7 +173,7 @@ $dir = dump_ok($node, 'labels', 'labels', 'pg_pardump', '-j2',
 is_deeply([ toc_problems($stock_labels, $dir) ],
 	[], 'labels: all but data as in stock\'s archive');
 my ($label) = grep { $_->{desc} eq 'SECURITY LABEL' } @{ read_toc($dir)->{entries} };
-like($label->{defn}, qr/ON TABLE .*ON COLUMN /s, 'labels: of table and column');
+like($label->{defn}, qr/ON TABLE .*ON COLUMN /s, 'labels: the entry contains those of the table and of the column');
 
 # --- other encodings
 

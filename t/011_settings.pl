@@ -63,7 +63,7 @@ sql($node, 'slow', q{
 foreach my $setting ("jit') = 'off", "enable_tidscan') = 'on")
 {
 	my $dir = dump_ok($node, 'slow', $setting, 'pg_pardump', "--where=t:current_setting('$setting'");
-	like((run_program('pg_restore', '-f', '-', $dir))[1], qr/^a row$/m, "what costs time: $setting");
+	like((run_program('pg_restore', '-f', '-', $dir))[1], qr/^a row$/m, "setting of the dumping session: $setting");
 }
 
 # the target's first session, too, has as much time as it needs, before it asks for much

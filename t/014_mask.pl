@@ -282,7 +282,7 @@ SQL
 		'checked.t is in policy "see"', 'checked.d is in policy "put"', 'checked.t is in the condition of trigger "on_shown"',
 		'listed_shown.t is in the bounds of partitions' ],
 		'warnings: definitions that show values');
-	unlike($said, qr/checked\.free/, 'warnings: none of a column that nothing is about');
+	unlike($said, qr/checked\.free/, 'warnings: no warning names a column without constraints');
 	sql($node, 'mask', 'DROP TABLE checked, refers, listed; DROP FUNCTION nothing()');
 }
 
@@ -343,7 +343,7 @@ CREATE FUNCTION public.more(int, int) RETURNS int LANGUAGE sql AS $$ SELECT 666 
 CREATE OPERATOR public.+ (leftarg = int, rightarg = int, function = public.more);
 ALTER DATABASE mask SET search_path = public, pg_catalog;
 SQL
-is(value($node, 'mask', 'SELECT md5(NULL), id + 1 FROM kinds LIMIT 1'), 'evil|666', 'hostile search_path: it would be');
+is(value($node, 'mask', 'SELECT md5(NULL), id + 1 FROM kinds LIMIT 1'), 'evil|666', 'hostile search_path: the query calls the functions of the other role');
 {
 	my ($dir) = masked_dump('hostile search_path', '-a', '-t', 'child', '--mask=child.t:md5(\'1\') || (1 + 1)');
 	my ($rc, $out) = run_program('pg_restore', '-f', '-', $dir);

@@ -59,6 +59,6 @@ ok($restore->finish, 'pg_restore ends well') or diag($err);
 my @launched = $err =~ /launching item \d+ (?:TABLE DATA|CONSTRAINT) (?:split )?(\w+)/g;
 is_deeply(\@launched, [ 'held', ('split') x $chunks, 'split_pkey', 'late_1', 'late_2' ],
 	'the key is built before smaller tables are loaded');
-is(value($node, $db, 'SELECT count(*) FROM split'), 10000, 'no row is lost');
+is(value($node, $db, 'SELECT count(*) FROM split'), 10000, 'all rows are restored');
 
 done_testing();

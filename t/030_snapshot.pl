@@ -164,7 +164,7 @@ dump_under_load($node, 'own snapshot, extension');
 				WHERE wait_event = 'SafeSnapshot'}),
 		'serializable deferrable: waits for a safe snapshot');
 	is_deeply([ -d $dir ? grep { /\.dat/ } slurp_dir($dir) : () ],
-		[], 'serializable deferrable: nothing is dumped meanwhile');
+		[], 'serializable deferrable: no data file exists while the dump waits');
 	$holder->('COMMIT');
 	$holder->();
 	$dump->finish;

@@ -60,11 +60,11 @@ sub survives_ok
 		my $dump = start_dump($connstr, '-j2', @options,
 			'--pg-dump', changing_pg_dump($connstr, $when, $sql));
 		is(end_dump($dump), 0, "$what, $when: exit code");
-		like($dump->{err}, $warning, "$what, $when: what is said");
+		like($dump->{err}, $warning, "$what, $when: message");
 		sql($node, 'postgres', 'CREATE DATABASE copy');
 		restore_ok($node, $dump->{dir}, 'copy', "$what, $when");
 		is(value($node, 'copy', $rows), '100|100', "$what, $when: the snapshot's rows");
-		is(value($node, 'copy', 'SELECT count(*) FROM s.secret'), 10, "$what, $when: nothing is hidden");
+		is(value($node, 'copy', 'SELECT count(*) FROM s.secret'), 10, "$what, $when: all rows of the table are dumped");
 		sql($node, 'postgres', 'DROP DATABASE copy');
 		sql($node, 'app', 'SELECT make_tables()');
 	}
@@ -134,7 +134,7 @@ ends_ok('after', 'another owner, and row security', 'ALTER TABLE s.secret OWNER 
 		changing_pg_dump($connstr, 'after', 'TRUNCATE s.t, filler, s.bare'));
 	is(end_dump($dump), 1, 'several rewritten: exit code');
 	like($dump->{err}, qr/^(pg_pardump: error: table (s\.t|s\.bare|public\.filler) was rewritten.*\n){3}pg_pardump: detail: .*\npg_pardump: hint: .*\n$/,
-		'several rewritten: all are named, and explained once');
+		'several rewritten: messages name each table, with one explanation');
 	nothing_remains_ok($node, $dump->{dir}, 'several rewritten');
 	sql($node, 'app', "SELECT make_tables();
 		INSERT INTO filler SELECT g, repeat(md5(g::text), 100) FROM generate_series(1, 500) g");
@@ -255,7 +255,7 @@ foreach my $when (@moments)
 	is("$rc$out", '1', "a copy, $when: exit code");
 	like($err, changed('t', 'columns'), "a copy, $when: message");
 	is(value($node, 'target', q{SELECT count(*) FROM pg_namespace WHERE nspname = 's'}), 0,
-		"a copy, $when: nothing is made");
+		"a copy, $when: no schema is created on the target");
 	sql($node, 'app', 'SELECT make_tables()');
 }
 

@@ -58,7 +58,7 @@ SELECT max(count) FROM (SELECT count(*) FROM pg_locks JOIN pg_stat_activity USIN
 SQL
 $holder->('SELECT pg_advisory_unlock_all()');
 is(end_dump($dump), 0, 'many tables and few locks: exit code');
-is($dump->{err}, '', 'many tables and few locks: nothing is said');
+is($dump->{err}, '', 'many tables and few locks: no message');
 is(sum(map { $_->{Rows} // 0 } @{ read_manifest($dump->{dir})->{Files} }), $n_tables * $n_rows,
 	'many tables and few locks: all rows');
 $holder->();

@@ -73,7 +73,7 @@ sub undo
 	is(end_dump($dump), 0, "$what: exit code");
 	like($dump->{err}, qr/^pg_pardump: warning: could not lock table public\.other again; reading it in the session that already holds the lock
 pg_pardump: detail: Replay \(startup process \d+\) is waiting for an exclusive lock on the table\.\n$/,
-		"$what: what is said");
+		"$what: message");
 	undo();
 	make_database($primary, 'copy', options => 'TEMPLATE template0');
 	restore_ok($primary, $dump->{dir}, 'copy', $what);

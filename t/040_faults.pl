@@ -26,15 +26,15 @@ sub two_stuck { return stuck_dump(42, 2, @_); }
 
 my $chunk = qr/The worker was dumping chunk \d+ of \d+ of table public\.gated\./;
 
-# ---- the gate alone does no harm
+# ---- the gate alone is not an error
 
 {
 	my $dump = two_stuck();
 	ok(!-e "$dump->{dir}/toc.dat", 'no toc.dat while workers are busy');
 	open_gate();
-	is(end_dump($dump), 0, 'a dump that had to wait');
-	is($dump->{err}, '', 'says nothing');
-	ok(-f "$dump->{dir}/toc.dat", 'is an archive');
+	is(end_dump($dump), 0, 'a dump that waits for a gate: exit code');
+	is($dump->{err}, '', 'a dump that waits for a gate: no message');
+	ok(-f "$dump->{dir}/toc.dat", 'a dump that waits for a gate: the archive has a table of contents');
 	nothing_left($dump, 'a good dump');
 }
 
@@ -88,7 +88,7 @@ foreach my $fault (
 	kill HUP => -$dump->{pid};
 	open_gate();
 	is(end_dump($dump), 0, 'SIGHUP for all with nohup: exit code');
-	is($dump->{err}, '', 'SIGHUP for all with nohup: nothing is said');
+	is($dump->{err}, '', 'SIGHUP for all with nohup: no message');
 	ok(-f "$dump->{dir}/toc.dat", 'SIGHUP for all with nohup: an archive');
 
 	$dump = two_stuck(with => ['nohup']);
@@ -101,7 +101,7 @@ foreach my $fault (
 	my $dump = start_dump($connstr,
 		with => [ 'perl', '-e', '$SIG{CHLD} = "IGNORE"; exec @ARGV or die' ], @options);
 	is(end_dump($dump), 0, 'SIGCHLD ignored: exit code');
-	is($dump->{err}, '', 'SIGCHLD ignored: nothing is said');
+	is($dump->{err}, '', 'SIGCHLD ignored: no message');
 	ok(-f "$dump->{dir}/toc.dat", 'SIGCHLD ignored: an archive');
 }
 
@@ -112,8 +112,8 @@ foreach my $fault (
 	nothing_remains_ok($node, $dump->{dir}, 'SIGKILL for the leader');
 	ok(-d $dump->{dir}, 'SIGKILL for the leader: its directory could not be removed');
 	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $connstr, '-f', $dump->{dir});
-	is($rc, 1, 'which is not taken again');
-	like($err, qr/exists but is not empty/, 'since it has leftovers');
+	is($rc, 1, 'the directory of a killed dump: exit code of the next dump');
+	like($err, qr/exists but is not empty/, 'the directory of a killed dump: message');
 	open_gate();
 }
 
@@ -158,7 +158,7 @@ foreach my $fault (
 	kill HUP => -$dump->{pid};
 	hold('ROLLBACK');
 	is(end_dump($dump), 0, 'SIGHUP for all with nohup while pg_dump waits: exit code');
-	is($dump->{err}, '', 'SIGHUP for all with nohup while pg_dump waits: nothing is said');
+	is($dump->{err}, '', 'SIGHUP for all with nohup while pg_dump waits: no message');
 }
 {
 	my $dump = dump_in_pg_dump();
@@ -190,8 +190,8 @@ SQL
 	my $dump = two_stuck();
 	value($node, 'postgres', 'SELECT pg_sleep(5)');
 	open_gate();
-	is(end_dump($dump), 0, 'no timeout of the role applies') or diag($dump->{err});
-	nothing_left($dump, 'no timeout of the role applies');
+	is(end_dump($dump), 0, 'timeouts of the role do not apply') or diag($dump->{err});
+	nothing_left($dump, 'timeouts of the role do not apply');
 }
 sql($node, 'postgres', 'ALTER ROLE dumper RESET ALL; ALTER ROLE dumper CONNECTION LIMIT 2');
 {

@@ -82,8 +82,8 @@ hold('BEGIN; LOCK TABLE victim');
 		return sessions($node, "wait_event = 'relation'");
 	});
 	hold('ROLLBACK');
-	is(end_dump($dump), 0, 'a lock held for a while') or diag($dump->{err});
-	is($dump->{err}, '', 'no word about it');
+	is(end_dump($dump), 0, 'a lock held for a while: exit code') or diag($dump->{err});
+	is($dump->{err}, '', 'a lock held for a while: no message');
 }
 
 # ---- a request is queued while pg_dump holds its locks
@@ -102,7 +102,7 @@ foreach my $forever (1, 0)
 	if ($forever)
 	{
 		dump_failed_ok($node, $dump, $what, $busy);
-		is(end_request($request), '', "$what: who asked gets it");
+		is(end_request($request), '', "$what: the waiting session gets the lock");
 	}
 	else
 	{
@@ -114,7 +114,7 @@ foreach my $forever (1, 0)
 		value($node, 'locks', q{SELECT pg_cancel_backend(pid) FROM pg_locks
 			WHERE NOT granted AND relation = 'victim'::regclass});
 		like(end_request($request), qr/canceling statement due to user request/,
-			"$what: who asked gave up");
+			"$what: the waiting session was canceled");
 		is(end_dump($dump), 0, "$what: exit code") or diag($dump->{err});
 	}
 }
@@ -139,8 +139,8 @@ sub goes_on_ok
 {
 	my ($dump, $request, $what, $words) = @_;
 	is(end_dump($dump), 0, "$what: exit code");
-	like($dump->{err}, $words, "$what: what is said");
-	is(end_request($request), '', "$what: who asked gets the lock") if $request;
+	like($dump->{err}, $words, "$what: message");
+	is(end_request($request), '', "$what: the waiting session gets the lock") if $request;
 	make_database($node, 'copy' . ++$copies, options => 'TEMPLATE template0');
 	restore_ok($node, $dump->{dir}, "copy$copies", $what);
 	my $tables = q{SELECT string_agg(format('%s %s', relname, (xpath('/row/n/text()', query_to_xml(
@@ -242,7 +242,7 @@ foreach my $signal (qw(INT KILL))
 		is(end_dump($dump), 137, "$what: exit code");
 		nothing_remains_ok($node, $dump->{dir}, $what);
 	}
-	is(end_request($request), '', "$what: who asked gets the lock");
+	is(end_request($request), '', "$what: the waiting session gets the lock");
 	open_gate();
 }
 # another session cannot have the lock before who asked for it
@@ -251,7 +251,7 @@ foreach my $signal (qw(INT KILL))
 	value($node, 'postgres', <<'SQL');
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'advisory' AND application_name LIKE 'pg_pardump%'
 SQL
-	is(end_request($request), '', 'the leader is lost while it reads: who asked gets the lock');
+	is(end_request($request), '', 'the leader is lost while it reads: the waiting session gets the lock');
 	open_gate();
 	goes_on_ok($dump, undef, 'the leader is lost while it reads',
 		qr/warning: lost the connection that held the locks on all tables; retry 1 of 5 in 0\.5 s\n/);
@@ -319,7 +319,7 @@ EXTENSION
 	$reindex->finish;
 	is($reindex->full_result(0) . $err, '0', "$what: REINDEX is done");
 	is(end_dump($dump), 0, "$what: exit code");
-	is($dump->{err}, '', "$what: nothing is said");
+	is($dump->{err}, '', "$what: no message");
 	sql($node, 'locks', 'SET client_min_messages = warning; DROP SCHEMA waiting CASCADE; DROP EXTENSION IF EXISTS pg_pardump');
 }
 
@@ -341,7 +341,7 @@ SQL
 	open_gate();
 	dump_failed_ok($node, $dump, 'a policy waits for the leader\'s lock',
 		qr/error: this run is waiting for a lock on (public\.)?victim behind process \d+, which is waiting for this run\n.*hint: /);
-	is(end_request($request), '', 'a policy waits for the leader\'s lock: who asked gets it');
+	is(end_request($request), '', 'a policy waits for the leader\'s lock: the waiting session gets the lock');
 	sql($node, 'locks', 'DROP TABLE guarded');
 }
 

@@ -63,8 +63,8 @@ dump_failed_ok($node,
 {
 	my $dump = start_dump($connstr, @small_disk, '-Z0', '-n', 'a', '-j2',
 		'--max-table-segment-pages=4');
-	is(end_dump($dump), 0, 'chunks that fit') or diag($dump->{err});
-	ok(-f "$dump->{dir}/toc.dat", 'are an archive');
+	is(end_dump($dump), 0, 'files below the limit: exit code') or diag($dump->{err});
+	ok(-f "$dump->{dir}/toc.dat", 'files below the limit: the archive has a table of contents');
 }
 
 # A file system that is full, where an ordinary user may mount one.  It is gone
@@ -87,7 +87,7 @@ SKIP: {
 		is($rc, 1, "a full file system, $what: exit code");
 		like($err, qr/error: could not (write|create|close) file ".*\.dat.*": No space left on device\n.*$message/,
 			"a full file system, $what: message");
-		is($out, '', "a full file system, $what: nothing is left");
+		is($out, '', "a full file system, $what: no archive is left");
 	}
 }
 
@@ -116,7 +116,7 @@ SKIP: {
 		is($rc, 1, "$call of \"$try->[1]\" fails: exit code");
 		like($err, qr/error: could not $message ".*": Input\/output error/,
 			"$call of \"$try->[1]\" fails: message");
-		ok(!-e $dir, "$call of \"$try->[1]\" fails: nothing is left");
+		ok(!-e $dir, "$call of \"$try->[1]\" fails: no archive is left");
 	}
 }
 
@@ -189,9 +189,9 @@ foreach my $call ('fork', 'pipe', 'mmap')
 	mkdir $dir or die "could not create \"$dir\": $!";
 	my ($rc, undef, $err) = run_program('sh', '-c', 'ulimit -f 100; exec "$@"', 'sh',
 		'pg_pardump', '-d', $connstr, '-f', $dir, '-Z0', '-j2');
-	is($rc, 1, 'a full disk, and a directory that was there');
-	ok(-d $dir, 'it stays');
-	is(join(' ', map { s/.*\///r } glob "$dir/*"), '', 'and is empty');
+	is($rc, 1, 'a full disk, and an existing directory: exit code');
+	ok(-d $dir, 'a full disk, and an existing directory: it still exists');
+	is(join(' ', map { s/.*\///r } glob "$dir/*"), '', 'a full disk, and an existing directory: it is empty');
 }
 
 # Two runs into one directory, the second while the first has not written a row:
@@ -209,17 +209,17 @@ foreach my $there (0, 1)
 	my $first = start_dump($connstr, dir => $dir, @options, '--pg-dump', $waiting);
 	wait_until('the first waits', sub { $first->{h}->pump_nb; -e $ready });
 	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $connstr, '-f', $dir, @options);
-	is($rc, 1, "$what: the second fails");
-	like($err, qr/"\Q$dir\E" exists but is not empty/, "$what: and says why");
+	is($rc, 1, "$what: exit code of the second");
+	like($err, qr/"\Q$dir\E" exists but is not empty/, "$what: message");
 	append_to_file($gate, '');
-	is(end_dump($first), 0, "$what: the first does not");
-	is($first->{err}, '', "$what: and says nothing");
+	is(end_dump($first), 0, "$what: exit code of the first");
+	is($first->{err}, '', "$what: no message");
 	# lines of rows, in their order
 	my ($got, $want) = map {
 		my (undef, $out) = run_program('pg_restore', '-a', '-f', '-', $_);
 		join "\n", grep { /^[0-9a-f]{64}$/ } split /\n/, $out;
 	} ($dir, accepted_ok("$what: undisturbed", '-d', $connstr, @options));
-	ok($got eq $want && length $got == 30000 * 65 - 1, "$what: its archive is whole");
+	ok($got eq $want && length $got == 30000 * 65 - 1, "$what: the archive contains all rows");
 }
 
 # What only the superuser may ignore, and PostgreSQL does not run as root.

@@ -89,9 +89,9 @@ SELECT lo_from_bytea(0, convert_to(repeat('x', 4000000), 'UTF8')) FROM generate_
 SQL
 	my $proxy = start_proxy($node, map { [ $_, 1, 'slow' ] } 1, 2);
 	my $dump = start_dump(by_proxy($proxy) =~ s/gated/slow/r, '-j2', '-Z0', '--stall-timeout=3');
-	is(end_dump($dump) . $dump->{err}, '0', 'a slow network: nothing is said');
+	is(end_dump($dump) . $dump->{err}, '0', 'a slow network: exit code and messages');
 	is_deeply([ sort { $a <=> $b } map { -s } grep { !/toc/ } glob "$dump->{dir}/*.dat" ],
-		[ (4000000) x 2, 8000000 + length "\n\\.\n\n\n" ], 'a slow network: all is there');
+		[ (4000000) x 2, 8000000 + length "\n\\.\n\n\n" ], 'a slow network: sizes of the data files');
 	stop_proxy($proxy);
 }
 

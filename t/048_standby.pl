@@ -88,13 +88,13 @@ sub delays
 	is($rc, 0, 'delays: exit code');
 	return check_list($out) =~ s/^  (?:DETAIL|HINT): .*\n//mgr;
 }
-is(delays(), "no problems found\n", 'delays: none that is finite');
+is(delays(), "no problems found\n", 'delays: no warning without a finite delay');
 set_standby('max_standby_streaming_delay', '1min');
 my $warning = 'warning: replay on this standby might cancel queries of the run';
-is(delays(), "$warning (max_standby_streaming_delay = 1min)\n0 errors, 1 warning\n", 'delays: of streaming');
+is(delays(), "$warning (max_standby_streaming_delay = 1min)\n0 errors, 1 warning\n", 'delays: warning for the delay of streaming');
 set_standby('restore_command', 'false');
 is(delays(), "$warning (max_standby_streaming_delay = 1min and max_standby_archive_delay = 30s)\n0 errors, 1 warning\n",
-	'delays: of an archive, too');
+	'delays: warning for both delays');
 set_standby('max_standby_archive_delay', '-1');
 is(delays(), "$warning (max_standby_streaming_delay = 1min)\n0 errors, 1 warning\n", 'delays: not of that');
 $standby->append_conf('postgresql.conf', "restore_command = ''\nmax_standby_archive_delay = 30s");
@@ -205,7 +205,7 @@ SQL
 	sleep 17;
 	kill CONT => $leader;
 	dump_restored_ok($dump, $want, 'the leader without an answer for a while');
-	like($dump->{err}, $only_warned, 'the leader without an answer for a while: nothing is said of it');
+	like($dump->{err}, $only_warned, 'the leader without an answer for a while: no message about the leader');
 }
 
 hold();

@@ -99,7 +99,7 @@ sub is_affected
 	my ($psql, undef, $text) = export($standby);
 	$psql->();
 	like($text, qr/^sof:1$/m, 'the snapshot has overflowed');
-	like($text, qr/^rec:1$/m, 'and was taken during recovery');
+	like($text, qr/^rec:1$/m, 'the snapshot was taken during recovery');
 	my $is = $text !~ /^sxcnt:/m;
 	note($is ? 'the server is affected' : 'the server is not affected');
 	return $is;
@@ -181,7 +181,7 @@ SKIP:
 	($psql, $snapshot) = export($standby);
 	is($look->($standby, $snapshot), 't|f|t', 'a snapshot of a standby');
 	$psql->();
-	like($look->($standby, $snapshot), qr/ERROR:  snapshot "\Q$snapshot\E" does not exist/, 'its session has ended');
+	like($look->($standby, $snapshot), qr/ERROR:  snapshot "\Q$snapshot\E" does not exist/, 'the session that exported the snapshot has ended');
 	like($look->($primary, $_), qr/ERROR:  invalid snapshot identifier: "\Q$_\E"/, "not a name: \"$_\"")
 	  foreach '', '../PG_VERSION', '/etc/passwd', '1/../1', 'abc', '1' x 100;
 	symlink('../PG_VERSION', "$snapshots/A-1");

@@ -153,7 +153,7 @@ foreach my $try ([ 'a copy' ], [ 'a copy into what is there', $names[0] ])
 		'-N', 'public');
 	is($rc, $schema_there ? 1 : 0, "$what: exit code");
 	clean_ok($what, $err, 'pg_pardump: |pg_dump: |pg_restore: |\d+%|dumped \d+ tables?, |copied database |  \d+ tables?, |  \S+ \S+ stored as |slowest table: |largest table: ');
-	like($err, qr/^pg_pardump: creating .*line\n\tpg_pardump: error: forged/m, "$what: what is made");
+	like($err, qr/^pg_pardump: creating .*line\n\tpg_pardump: error: forged/m, "$what: message about the created object");
 	like($err, qr/^pg_pardump: error: .*schema "line\n\tpg_pardump: error: forged" already exists/m,
 		"$what: the server's error") if $schema_there;
 }
@@ -175,7 +175,7 @@ dump_failed_cleanly('rows that cannot be read',
 	clean_ok('a lock', $err, 'pg_pardump: |pg_dump: ');
 	$holder->();
 }
-ok(!-e 'owned', 'no name was run');
+ok(!-e 'owned', 'no name was executed as a command');
 
 # ---- what a server says before the connection is there: a setting that is of no use,
 # which the owner of a database may make
@@ -192,7 +192,7 @@ ok(!-e 'owned', 'no name was run');
 		[ 'pg_parbasebackup', '-c', 'fast', '--no-sync', '-X', 'none', '--no-slot', '-d', $node->connstr('settings'), '-D', new_path('settings') ])
 	{
 		my (undef, undef, $err) = run_program(@$run);
-		like($err, qr/^WARNING:  invalid value for parameter "default_tablespace": \Q$shown\E$/m, "$run->[0]: what the server says at first");
+		like($err, qr/^WARNING:  invalid value for parameter "default_tablespace": \Q$shown\E$/m, "$run->[0]: first message of the server");
 		unlike($err, qr/\x1b|^pg_pardump: error: forged/m, "$run->[0]: commands no terminal, and does not look like a message of ours");
 	}
 }

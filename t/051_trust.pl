@@ -112,7 +112,7 @@ sub safe_ok
 		DROP SCHEMA pardump CASCADE; CREATE SCHEMA pardump; $fakes");
 	safe_ok($dump, $what);
 	my $reason = 'the schema of extension pg_pardump is owned by role "app"';
-	like($dump->{err}, qr/: $reason; splitting tables by blocks and reading them with COPY$/m, "$what: says why not");
+	like($dump->{err}, qr/: $reason; splitting tables by blocks and reading them with COPY$/m, "$what: message");
 	like($dump->{err}, qr/contents of table data\.three with COPY: $reason$/m, "$what: table by table");
 	like($dump->{err}, qr/^pg_pardump: hint: About .* are read with COPY, which is slower than the extension \($reason\)\.$/m,
 		"$what: hint");
@@ -149,7 +149,7 @@ sub safe_ok
 	$dump->{open} = sub { $writer->('COMMIT'); $writer->(); };
 	safe_ok($dump, $what);
 	like($dump->{err}, qr/: extension pg_pardump was replaced while the run started; splitting tables/,
-		"$what: says so");
+		"$what: message");
 }
 
 # Only a superuser can take a function from the extension, lock or no lock.
@@ -184,9 +184,9 @@ foreach my $who ('worker', 'leader')
 	make_database($node, $copy, options => 'TEMPLATE template0');
 	restore_ok($node, $dir, $copy, $what);
 	is(value($node, $copy, q{SET SESSION AUTHORIZATION app;
-		SELECT count(*) FROM pardump.pg_pardump_chunks('data.one', 1000)}) > 1, 1, "$what: of use to all");
+		SELECT count(*) FROM pardump.pg_pardump_chunks('data.one', 1000)}) > 1, 1, "$what: other roles can call the function");
 	my ($status, $out) = run_program('pg_pardump', '--dry-run', '-t', 'data.one', '-d', $node->connstr($copy), '-U', 'dumper');
-	like($out, qr/data\.one .*\| extension \|/, "$what: it reads");
+	like($out, qr/data\.one .*\| extension \|/, "$what: the extension reads the table");
 }
 
 # ---- what is not trusted
@@ -238,7 +238,7 @@ foreach my $try (
 	my ($rc, $out, $err) = run_program('pg_pardump', '--dry-run', '-t', 'data.one',
 		'-d', $node->connstr($db), @{ $options // [] });
 	is($rc, 0, "$what: exit code") or diag($err);
-	like($out, $reason ? qr/ read with COPY: \Q$reason\E *$/m : qr/data\.one .*\| extension \|/, "$what: who reads, and why");
+	like($out, $reason ? qr/ read with COPY: \Q$reason\E *$/m : qr/data\.one .*\| extension \|/, "$what: the plan shows who reads the table, and why");
 	sql($node, 'postgres', "DROP DATABASE $db");
 }
 

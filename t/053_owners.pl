@@ -98,17 +98,17 @@ foreach my $table (@names)
 	is_deeply(calls(), [], "control: COPY of data.$table");
 }
 
-# ---- by SQL: whole, but for what is trusted
+# ---- by SQL: only tables of trusted owners are split
 
 {
 	my ($chunks, $out) = planned('shop', '--no-extension');
 	is($chunks->{"data.$_"}, 1, "data.$_ is not split") foreach @names, 'empty', 'sparse';
-	is($chunks->{'data.in_schema'}, 1, 'nor is a table in a schema that can be renamed');
-	is($chunks->{'ours.part'}, 1, 'nor a partition of another\'s table');
-	is($chunks->{'public.in_public'}, 1, 'nor one in that of the owner of the database');
-	cmp_ok($chunks->{'ours.large'}, '>', 5, 'a superuser\'s is');
+	is($chunks->{'data.in_schema'}, 1, 'a table in a schema that another role can rename is not split');
+	is($chunks->{'ours.part'}, 1, 'a partition of another role\'s table is not split');
+	is($chunks->{'public.in_public'}, 1, 'a table in a schema that the owner of the database owns is not split');
+	cmp_ok($chunks->{'ours.large'}, '>', 5, 'a table of a superuser is split');
 	like($out, qr/not split: querying it could run functions of role "app", which owns it, its parent or its schema \(see --trust-owners\)/,
-		'and why');
+		'the plan shows why a table is not split');
 	($chunks) = planned('shop', '--no-extension', '-U', 'app', '-n', 'data', '-T', 'data.in_schema');
 	cmp_ok($chunks->{"data.$_"}, '>', 5, "the owner's own data.$_ is split") foreach @names;
 
@@ -136,7 +136,7 @@ foreach my $option ('--where=data.predicate:id OPERATOR(pg_catalog.<) 5', '--sam
 	like($err, qr/error: querying 1 table could run code of role "app" with the privileges of "[^"]+"\n.*detail: The table is data\.predicate\.\n.*hint: .* can attach functions that run as "[^"]+" when the table is queried \($what\)\.  Use --trust-owners if you trust this role\.\n\z/,
 		"$what: why");
 	is_deeply(calls(), [], "$what: functions that were called");
-	ok(!-e $dir, "$what: nothing is written");
+	ok(!-e $dir, "$what: no file is written");
 	dump_calls_ok("$what with --trust-owners", ['predicate'], '-t', 'data.predicate', $option, '--trust-owners');
 	dump_calls_ok("$what of a superuser's", [], $option =~ s/data\.predicate/ours.large/r);
 }

@@ -76,7 +76,7 @@ foreach my $format (qw(text binary))
 	like($copy->{err}, $given_away, "$format: message");
 	my ($rows, $others) = rows();
 	is($others, 0, "$format: no row for the other table");
-	cmp_ok($rows, '>', 0, "$format: it was between two chunks");
+	cmp_ok($rows, '>', 0, "$format: the target has rows of a chunk from before the change");
 }
 {
 	my $copy = swapped(copy_of('raw'), 'names');
@@ -206,10 +206,10 @@ foreach my $case (
 		"$what: message");
 	my ($rows, $others) = rows();
 	is($others, 0, "$what: no row for the other table");
-	cmp_ok($rows, '>', 0, "$what: it was between two of them");
+	cmp_ok($rows, '>', 0, "$what: the target has rows from before the change");
 }
 
-is(sessions_left($source, $target), 0, 'no session left');
+is(sessions_left($source, $target), 0, 'no session is left');
 hold();
 $source->stop;
 $target->stop;

@@ -62,7 +62,7 @@ sub plan_of
 {
 	my %plan;
 	my %reasons = map { /^\((\d+)\) (.*)/ ? ($1 => $2) : () } @_;
-	is(scalar(keys %{ { reverse %reasons } }), scalar(keys %reasons), 'no reason is said twice');
+	is(scalar(keys %{ { reverse %reasons } }), scalar(keys %reasons), 'each reason is printed once');
 	foreach my $line (@_)
 	{
 		my ($name, @cells) = map { s/^\s+|\s+$//gr } split /\|/, $line;
@@ -112,7 +112,7 @@ my $plan = plan_of(dry_run('sizes and reasons', @db, '--chunk-size=64kB', '--inc
 is($plan->{'public.large'}[0], '8.00 kB', 'sizes: heap');
 like($plan->{'public.large'}[1], qr/^1\.\d\d MB$/, 'sizes: TOAST');
 is_deeply($plan->{'public.large'}[5], 'not split: it has one block', 'reasons: one block');
-is($plan->{'public.big'}[5], '', 'reasons: none for what is split and read by the extension');
+is($plan->{'public.big'}[5], '', 'reasons: no reason for a table that is split and read with the extension');
 is($plan->{'public.empty'}[5], 'not split: it is smaller than 1.5 times the chunk size; read with COPY: it is a small table',
 	'reasons: two');
 is($plan->{'public.by_other'}[5], 'not split, and read with COPY: its access method is not heap',
@@ -158,7 +158,7 @@ foreach my $try ([ [], qr/^not split: it is smaller than 1\.5 times the chunk si
 	is(scalar(grep { /smaller than 1\.5 times the chunk size/ } @lines), 1, 'many tables: a reason once');
 
 	my @all = dry_run('many tables, in chunks', @many, '--max-table-segment-pages=1');
-	is(scalar(grep { /^ public\./ } @all), 30, 'many tables: none is summed up that is in chunks');
+	is(scalar(grep { /^ public\./ } @all), 30, 'many tables: each split table has its own line');
 	my ($rc, $out) = run_program('pg_pardump', '--dry-run', '-v', @many);
 	is(scalar(() = $out =~ /^ public\./mg), 30, 'many tables: -v shows all');
 

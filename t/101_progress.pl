@@ -70,14 +70,14 @@ sub last_lines
 
 # ---- not a terminal
 
-dump_ok($node, 'progress', 'silent by itself', 'pg_pardump', '-n', 'fast');
+dump_ok($node, 'progress', 'a dump without -P prints nothing', 'pg_pardump', '-n', 'fast');
 my ($rc, $out, $err) = run_program('pg_pardump', @db, '-P', '-n', 'fast', '-j2', '-b',
 	'--chunk-size=128kB', '--no-sync', '-f', new_path('plain'));
 is("$rc$out", '0', '-P: exit code');
 my @lines = last_lines($err);
 is(scalar(@lines), 5, '-P: five lines of a short run') or diag($err);
 like($lines[0], qr/^$line$/, '-P: the last line of progress');
-like($lines[0], qr/^100%, time \d+:\d\d, (?!.*workers).*, objects 5\/5, /, '-P: all is done, and no workers are shown');
+like($lines[0], qr/^100%, time \d+:\d\d, (?!.*workers).*, objects 5\/5, /, '-P: the last line shows 100% and no workers');
 like($lines[0], qr/chunks (\d+)\/\1,/, '-P: all chunks');
 like("$lines[1]\n$lines[2]", qr/^dumped 2 tables, 20,000 rows, 5 large objects:\n  $size stored as $size in \d+\.\d s, $size\/s$/,
 	'-P: summary');
@@ -85,34 +85,34 @@ like($lines[3], qr/^slowest table: fast\.(plain|empty), \d+\.\d s of work in \d+
 	'-P: slowest table');
 like($lines[4], qr/^largest table: fast\.plain, $size$/, '-P: largest table');
 is(($lines[0] =~ /($size) of ~$size/)[0], ($lines[2] =~ /^  ($size)/)[0], '-P: the line ends with the bytes of the summary');
-is(($lines[0] =~ /$size of ~($size)/)[0], ($lines[2] =~ /^  ($size)/)[0], '-P: and expects no others');
+is(($lines[0] =~ /$size of ~($size)/)[0], ($lines[2] =~ /^  ($size)/)[0], '-P: the expected bytes are those of the archive');
 
-# ---- what comes before and after the rows
+# ---- before and after the rows
 
-# One time, that of the whole run: pg_dump takes its time here, before any row.
+# All times are elapsed times of the run.  pg_dump takes two seconds before the first row.
 my $slow_pg_dump = fake_pg_dump('slow_pg_dump', 'sleep 2; exec "$PG_DUMP" "$@"');
 my $dir = new_path('flushed');
 ($rc, $out, $err) = run_program('pg_pardump', @db, '-P', '-n', 'fast', '-f', $dir, '--log-json=-',
 	"--pg-dump=$slow_pg_dump");
 is($rc, 0, 'a slow pg_dump: exit code') or diag($err);
 @lines = last_lines($err);
-like($lines[0], qr/^100%, time (?!0:0[01])\d+:\d\d, /, 'time is that of the run, not of the rows only');
-like($lines[1], qr/^syncing files to disk (\d+)\/\1, time \d+:\d\d$/, 'flushing is seen');
+like($lines[0], qr/^100%, time (?!0:0[01])\d+:\d\d, /, 'the elapsed time includes the time of pg_dump');
+like($lines[1], qr/^syncing files to disk (\d+)\/\1, time \d+:\d\d$/, 'the last stage is shown');
 my $n_files = () = glob "$dir/*";
-like($lines[1], qr/^syncing files to disk $n_files\//, 'all files, toc.dat and the manifest too');
+like($lines[1], qr/^syncing files to disk $n_files\//, 'the last stage counts all files, with toc.dat and the manifest');
 my @times = ((map { /time (\d+):(\d\d)/ ? $1 * 60 + $2 : () } @lines), $lines[3] =~ / in (\d+)\.\d s, /, $out =~ /.*"seconds":(\d+)\.\d+,"slow/);
-is(scalar(@times), 4, 'rows, flushing, summary, log: all have the time');
-# what is shown is rounded, what is read here is cut off
+is(scalar(@times), 4, 'lines of rows, flushing and summary, and the log contain the time');
+# the shown times are rounded, but this test discards fractions
 is_deeply([ grep { $times[$_] < $times[$_ - 1] - 1 || $times[$_] < 2 } 1 .. $#times ], [],
-	'and the same: none is behind one before') or diag($err, $out);
+	'elapsed times in logs and files do not decrease') or diag($err, $out);
 my ($start, $end) = map { /(\d\d):(\d\d):(\d\d)\.\d+Z$/ ? $1 * 3600 + $2 * 60 + $3 : () } @{ read_manifest($dir) }{qw(Start-Time End-Time)};
-cmp_ok(($end - $start) % 86400, '>=', 2, 'that of the manifest, too');
+cmp_ok(($end - $start) % 86400, '>=', 2, 'manifest: the start time precedes the end time by two seconds');
 
 ($rc, $out, $err) = run_program('pg_pardump', @db, '--progress', '-s', '--no-sync',
 	'-f', new_path('nothing'));
 is("$rc$out", '0', 'nothing to read: exit code');
 like($err, qr/^100%, time \d+:\d\d, 0 bytes of ~0 bytes,.* chunks 0\/0, .*\ndumped 0 tables, 0 rows:\n  .*\n$/,
-	'nothing to read');
+	'nothing to read: progress and summary');
 refused_ok(qr/options -P\/--progress and --no-progress cannot be used together/,
 	'both ways', @db, '-P', '--no-progress');
 
@@ -139,16 +139,16 @@ cmp_ok(scalar(@shown), '>=', 3, 'terminal: a line a second, written over');
 my $field = qr{\ *\d+%|(?:ETA|time)\ \d+:\d\d|$size\ of\ ~$size|\d/2(?:\ workers)?|(?:chunks\ )?\d/\d
 	|(?:stored\ )?\d+\.\d\ MB/s|\d+\ rows/s}x;
 is_deeply([ grep { !/^$field(?:, $field)+ *$/ || length >= 80 } @shown ], [],
-	'terminal: all are progress, fit, and no number is cut');
+	'terminal: all lines are complete and fit');
 is_deeply([ grep { !/MB\/s.*rows\/s *$/ } @shown ], [], 'terminal: speed is not what is left out');
 # but when no row has come yet
-is(scalar(grep { /ETA|^ *0%/ } @shown), @shown - 1, 'terminal: the time left is seen') or diag(explain(\@shown));
-cmp_ok(scalar(grep { /ETA/ } @shown), '>=', 1, 'terminal: when there is something to tell it by');
+is(scalar(grep { /ETA|^ *0%/ } @shown), @shown - 1, 'terminal: all lines but the last show the time left') or diag(explain(\@shown));
+cmp_ok(scalar(grep { /ETA/ } @shown), '>=', 1, 'terminal: the time left is shown after some rows');
 my @percents = map { /(\d+)%/ } @shown;
 is_deeply([ sort { $a <=> $b } @percents ], \@percents, 'terminal: percentages do not fall');
-is($percents[-1], 100, 'terminal: the last is 100');
+is($percents[-1], 100, 'terminal: the last line shows 100%');
 is_deeply([ grep { $_ >= 100 } @percents[ 0 .. $#percents - 1 ] ], [],
-	'terminal: none before is');
+	'terminal: only the last line shows 100%');
 like($summary, qr/^dumped 2 tables, 560 rows:\n  .*\nslowest table: slow\..*\nlargest table: slow\..*\n$/, 'terminal: summary');
 
 # a worker between two of many chunks is not idle
@@ -167,11 +167,11 @@ like($out, qr/\r *100%, (?!.*workers).*, chunks (\d+)\/\1, /, 'many chunks: no w
 my $time = qr/time \d+:\d\d/;
 ($rc, $out) = on_terminal(80, '-n', 'fast', "--pg-dump=$slow_pg_dump");
 is($rc, 0, 'a long plan: exit code');
-like($out, qr/^(?:\rplan, $time *)+\n\r.*100%, $time, .*\n/, 'a long plan: it is seen');
+like($out, qr/^(?:\rplan, $time *)+\n\r.*100%, $time, .*\n/, 'a long plan: progress is shown');
 ($rc, $out) = on_terminal(80, "--pg-dump=" . fake_pg_dump('failing', 'sleep 2; echo "pg_dump: error: no" >&2; sleep 2; exit 3'));
 is($rc, 3, 'a long plan that fails: exit code');
 like($out, qr/^(?:\rplan, $time *)+\r *\rpg_dump: error: no\n(?:(?:\rplan, $time *)+\r *\r)?pg_pardump: error: pg_dump failed with exit code 3\n$/,
-	'a long plan that fails: nothing is left of its line');
+	'a long plan that fails: the line of the progress is erased');
 
 # messages come on lines of their own
 ($rc, $out) = on_terminal(150, @slow, '-v');
@@ -217,7 +217,7 @@ $dump = start_dump($node->connstr('progress'), '-n', 'slow', '-U', 'reader',
 like(join(', ', names_at_gate($dump, 1)), qr/^pg_pardump: slow\.\S+ and 1 more$/, 'the name of a batch');
 open_gate();
 is(end_dump($dump), 0, 'the dump of a batch');
-unlike($dump->{err}, qr/truncated/, 'no name is too long for the server');
+unlike($dump->{err}, qr/truncated/, 'no application_name is too long for the server');
 
 # a name that the user chose stays
 {
@@ -229,9 +229,9 @@ unlike($dump->{err}, qr/truncated/, 'no name is too long for the server');
 		value($node, 'postgres', "SELECT count(*) FROM pg_stat_activity
 			WHERE application_name = 'mine' AND query LIKE 'COPY%'") > 0 });
 	is(value($node, 'postgres', "SELECT count(*) FROM pg_stat_activity
-		WHERE application_name LIKE 'pg_pardump%'"), 0, 'the name that the user chose');
+		WHERE application_name LIKE 'pg_pardump%'"), 0, 'sessions have the application_name that the user chose');
 	$h->finish;
-	is($h->result(0), 0, 'and the dump works');
+	is($h->result(0), 0, 'exit code of the dump');
 }
 hold();
 

@@ -128,7 +128,7 @@ sub one_unit_ok
 	my ($sum) = "$out$err" =~ /(?:^  |rows, )($size) (?:stored as|in) /m;
 	is("$done $expected", "$sum $sum", "$what: the line ends with the bytes of the summary");
 	# events of large objects have no bytes
-	is($summary->{raw_bytes}, sum('raw_bytes', of_kind('chunk_end', @events)) + 5 * 5000, "$what: and the log's chunks are the rest");
+	is($summary->{raw_bytes}, sum('raw_bytes', of_kind('chunk_end', @events)) + 5 * 5000, "$what: the chunks of the log contain all other bytes");
 	my $metrics = read_samples($file);
 	is($metrics->{pg_pardump_raw_bytes}[0]{value}, $summary->{raw_bytes}, "$what: the metrics have the same");
 	is($metrics->{pg_pardump_wire_bytes} ? $metrics->{pg_pardump_wire_bytes}[0]{value} : undef, $summary->{wire_bytes}, "$what: bytes on the wire");
@@ -139,7 +139,7 @@ sub one_unit_ok
 	my ($first, $second) = map { new_path('unit') } 1, 2;
 	my @dump = ('pg_pardump', @db, '-j2', '--chunk-size=128kB', '--no-sync', '--manifest-fingerprints');
 	my ($rows, $summary) = one_unit_ok('a dump', @dump, '-f', $first);
-	is($summary->{wire_bytes}, undef, 'a dump: has no wire');
+	is($summary->{wire_bytes}, undef, 'a dump: the summary has no wire_bytes');
 	is((one_unit_ok('compression on the server', @dump, '-f', new_path('unit'), '-Z', 'server-gzip'))[0], $rows, 'compression on the server: the same bytes');
 	is((one_unit_ok('an incremental dump', @dump, '-f', $second, "--incremental=$first"))[0], $rows, 'an incremental dump: the same bytes');
 
@@ -158,7 +158,7 @@ sub one_unit_ok
 			next;
 		}
 		cmp_ok($summary->{wire_bytes}, '<', $raw * 0.9, 'a copy, raw: less is on the wire');
-		cmp_ok($raw, '>', $rows, 'a copy, raw: but tuples are larger than text');
+		cmp_ok($raw, '>', $rows, 'a copy, raw: tuples are larger than text');
 	}
 	make_database($node, 'unit_restored');
 	is((one_unit_ok('a restore', 'pg_parrestore', '-j2', '-d', $node->connstr('unit_restored'), $first))[0], $rows, 'a restore: the same bytes');
@@ -192,7 +192,7 @@ my ($rc, $out, $err) = run_program('pg_pardump', @db, '-f', new_path('failed'),
 is($rc, 1, 'a failure: exit code');
 @events = events('a failure', $out);
 is_deeply([ map { $_->{event} } @events ], [ 'output', 'error', 'failed' ], 'a failure: events');
-like($events[0]{message}, qr/^pg_dump: error: no matching tables/, 'a failure: what pg_dump says');
+like($events[0]{message}, qr/^pg_dump: error: no matching tables/, 'a failure: the message of pg_dump');
 like($events[1]{message}, qr/^pg_dump failed/, 'a failure: message');
 like($err, qr/error: $events[1]{message}/, 'a failure: standard error says it too');
 
@@ -213,7 +213,7 @@ is($rc, 1, 'an error of the server: exit code');
 my ($error) = grep { $_->{event} eq 'error' && $_->{message} } @events;
 is($error->{sqlstate}, 'XX123', 'an error of the server: SQLSTATE') or diag($out);
 like($error->{message}, qr/no "more"/, 'an error of the server: message');
-is($events[-1]{event}, 'failed', 'an error of the server: the last');
+is($events[-1]{event}, 'failed', 'an error of the server: the last event');
 
 # no connection: what libraries tell is an event, too
 foreach my $try ([ 'the source', '-d', $node->connstr('nowhere'), '-f', new_path('failed') ],
@@ -237,7 +237,7 @@ foreach my $to ([ '-f', new_path('failed') ], [ '--target', $node->connstr('nowh
 	is($rc, 1, "no pg_dump, $to->[0]: exit code");
 	@events = events("no pg_dump, $to->[0]", $out);
 	like($events[0]{message}, qr/\/nowhere\/pg_dump/, "no pg_dump, $to->[0]: message");
-	is($events[-1]{event}, 'failed', "no pg_dump, $to->[0]: the last");
+	is($events[-1]{event}, 'failed', "no pg_dump, $to->[0]: the last event");
 }
 
 # ---- of a dry run
@@ -299,7 +299,7 @@ foreach my $try ([ $archive, '--verify', $archive ], [ $archive, @db, '-f', "$ar
 	($rc, $out, $err) = run_program('pg_pardump', @options, "--log-json=$place/x.json");
 	is("$rc$out", '1', "$what: exit code");
 	like($err, qr/file "\Q$place\E\/x\.json" of option --log-json must not be in the archive's directory/, "$what: message");
-	ok(!-e "$place/x.json", "$what: it is not made");
+	ok(!-e "$place/x.json", "$what: no file is created");
 }
 {
 	# standard output is in no directory

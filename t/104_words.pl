@@ -54,7 +54,7 @@ sub hints_are
 	return;
 }
 my $err = said('nothing chosen', '-P');
-like($err, qr/\A$jobs\n$by_sql\n.*%/, 'nothing chosen: before the rows');
+like($err, qr/\A$jobs\n$by_sql\n.*%/, 'nothing chosen: message before the progress');
 hints_are('nothing chosen', $err, [ $jobs, $by_sql ]);
 hints_are('nothing chosen, -v', said('nothing chosen, -v', '-v'), [ $jobs, $by_sql ]);
 dump_ok($node, 'words', 'nothing chosen, and no progress', 'pg_pardump');
@@ -137,7 +137,7 @@ sql($node, 'taken', q{CREATE SCHEMA there; CREATE FUNCTION guard() RETURNS event
 	CREATE EVENT TRIGGER guard ON ddl_command_start WHEN TAG IN ('DROP SCHEMA') EXECUTE FUNCTION guard()});
 ($rc, undef, $err) = run_program('pg_pardump', @db, '-n', 'there', '--clean', '--target=' . $node->connstr('taken'));
 is($rc, 1, 'pg_restore fails: exit code');
-like($err, qr/^pg_restore: error: .*guarded\n(?:\t.*\n)+\tCommand was: DROP SCHEMA IF EXISTS there;\n(?=pg_)/m, 'pg_restore fails: its words');
+like($err, qr/^pg_restore: error: .*guarded\n(?:\t.*\n)+\tCommand was: DROP SCHEMA IF EXISTS there;\n(?=pg_)/m, 'pg_restore fails: its messages');
 
 # ---- a server or an archive of a later major
 

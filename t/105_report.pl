@@ -59,10 +59,10 @@ append_to_file($page, 'an older one');
 umask 0;
 my $dir = dump_ok($node, $db, 'dump', 'pg_pardump', @chunks, "--report=$page");
 my $dumped = page_right_ok('dump', $page, read_manifest($dir));
-is((stat $page)[2] & 07777, 0600, 'only for the owner');
-is_deeply([ pages_beside($page) ], [], 'nothing else is made');
-is(scalar(() = $dumped =~ /<script|<img/g), 2, 'no name is taken for a tag');
-like(shown($dumped), qr/Its files have not been verified since/, 'it says that nothing was verified');
+is((stat $page)[2] & 07777, 0600, 'only the owner may read the page');
+is_deeply([ pages_beside($page) ], [], 'no other file is created');
+is(scalar(() = $dumped =~ /<script|<img/g), 2, 'no name becomes a tag');
+like(shown($dumped), qr/Its files have not been verified since/, 'the page shows that no file was verified');
 like($dumped, qr/<h1>[^\n]*shop &#60;b&#62;&#38;&#34;&#39;/, 'the name of the database');
 
 # the manifest, which is flushed too, does not know how long that took
@@ -70,10 +70,10 @@ my $verdict = qr{^<div class="verdict.*?</div>\n|^<p class="sub">[^\n]*|"whole":
 my $verified = report_by_verify('sound archive', $dir, 0);
 my $html = page_right_ok('sound archive', $verified, read_manifest($dir));
 my $n_files = @{ read_manifest($dir)->{Files} };
-like(shown($html), qr/\xe2\x9c\x93 $n_files files equal to the manifest/, 'it says that all is well');
-ok(!data_of($html)->{whole}, 'and that it does not');
-ok(data_of($dumped)->{whole}, 'the dump does');
-is($html =~ s/$verdict//gr, $dumped =~ s/$verdict//gr, 'else it is the same as that of the dump');
+like(shown($html), qr/\xe2\x9c\x93 $n_files files equal to the manifest/, 'the page shows that all files are equal to the manifest');
+ok(!data_of($html)->{whole}, 'sound archive: the data does not contain the whole run');
+ok(data_of($dumped)->{whole}, 'dump: the data contains the whole run');
+is($html =~ s/$verdict//gr, $dumped =~ s/$verdict//gr, 'sound archive: the rest of the page equals the page of the dump');
 
 make_latin1($node);
 {
@@ -168,7 +168,7 @@ foreach my $compare ([], ['--compare'])
 	like(shown($html), qr/^Stepsdefinitions .*, rows /m, "$what: steps");
 	like(shown($html), qr/^Row formats(?:raw tuples|(?:binary|text) COPY) \(\d+ tables?/m, "$what: formats");
 	like(shown($html), qr/^Target.*dbname=target\b/m, "$what: target");
-	ok(!exists $large->{Stored}, "$what: nothing is stored");
+	ok(!exists $large->{Stored}, "$what: no stored bytes are shown");
 
 	# the charts continue after the rows, to the end of the run
 	my $data = data_of($html);
@@ -224,21 +224,21 @@ foreach my $compare ([], ['--compare'])
 	harmless_ok('damaged', $html);
 	like(shown($html), qr/\xe2\x9c\x97 2 problems/, 'damaged: findings are counted');
 	like(shown($html), qr/^file "<i onclick=alert\(1\)>" is not in the manifest$/m, 'damaged: an unknown file');
-	like(shown($html), qr/^file "\Q$file\E" of table \S+ has 10 bytes instead of \d+, and its compressed data is cut off$/m, 'damaged: what is cut off');
+	like(shown($html), qr/^file "\Q$file\E" of table \S+ has 10 bytes instead of \d+, and its compressed data is cut off$/m, 'damaged: the page shows the truncated file');
 	cmp_ok(scalar(@{ data_of($html)->{slowest} }), '>', 0, 'damaged: the data of the charts is there');
 
 	append_to_file("$copy/$manifest_name", 'x');
 	$html = slurp_file(report_by_verify('manifest damaged', $copy, 1));
 	harmless_ok('manifest damaged', $html);
-	like(shown($html), qr/its own checksum does not match/, 'manifest damaged: it says so');
+	like(shown($html), qr/its own checksum does not match/, 'manifest damaged: the page shows the error');
 }
 
 {
 	my $stock = dump_ok($node, $db, 'stock', 'pg_dump');
 	my $html = slurp_file(report_by_verify('stock', $stock, 0));
 	harmless_ok('stock', $html);
-	like(shown($html), qr/\d+ files read without a problem/, 'stock: it says what was found');
-	like(shown($html), qr/there is no manifest/, 'stock: and why there is no more');
+	like(shown($html), qr/\d+ files read without a problem/, 'stock: the page shows the number of files');
+	like(shown($html), qr/there is no manifest/, 'stock: the page shows that there is no manifest');
 }
 
 # ---- what a manifest may say: more than can be shown, and what cannot be
@@ -277,8 +277,8 @@ my $data = data_of($many);
 my ($all, @tables) = @{ $data->{tables} };
 my $pieces = @{ $data->{slowest} };
 cmp_ok($pieces, '<', 8001, 'many files: the number of spans is limited');
-cmp_ok($pieces, '>', 300, 'many files: but they are shown');
-cmp_ok(length($many), '<', 2000000, 'many files: the page is not larger');
+cmp_ok($pieces, '>', 300, 'many files: more than 300 spans are shown');
+cmp_ok(length($many), '<', 2000000, 'many files: size of the page');
 my $n = 0;
 $n += $_->{files} foreach @{ $data->{slowest} };
 is("$n $all->{files} $all->{rows}", '50000 50000 350000', 'many files: the sum of all');
@@ -298,7 +298,7 @@ foreach my $times ([ 5, 5 ], [ 9, 2 ], [ 0, 86399 ], [ undef, 3 ], [ 3, undef ],
 foreach my $head ('', qq("Jobs": 1000000,\n"Start-Time": "9999-12-31T23:59:59.999999Z",\n))
 {
 	my $html = made_up_page('impossible', $head, @files);
-	cmp_ok(length($html), '<', 200000, 'impossible: it is made, and small');
+	cmp_ok(length($html), '<', 200000, 'impossible: size of the page');
 	unlike($html =~ s{<script>.*</script>}{}sr, qr/\b(nan|inf)\b/i, 'impossible: numbers are numbers');
 }
 
@@ -326,14 +326,14 @@ foreach my $case (
 		is("$rc$out", '1', "no template, @$all[2 .. $#$all]: exit code");
 		like($err, qr/error: could not read the report template "\S+\/pg_pardump_report\.html": No such file.*\n.*hint: Reinstall pg_pardump/,
 			'no template: message');
-		ok(!-e $archive && !-e $page, 'no template: nothing is made');
+		ok(!-e $archive && !-e $page, 'no template: neither archive nor page is created');
 	}
 }
 {
 	my ($rc, undef, $err) = run_program('pg_pardump', '--verify', $dir, "--report=$dir/x.html");
 	is($rc, 1, 'in the archive: exit code');
-	like($err, qr/must not be in the archive's directory/, 'in the archive: it says so');
-	is_deeply([ glob "$dir/x.html*" ], [], 'in the archive: nothing is left there');
+	like($err, qr/must not be in the archive's directory/, 'in the archive: message');
+	is_deeply([ glob "$dir/x.html*" ], [], 'in the archive: no part of the page is left');
 }
 {
 	my $page = new_path('failed.html');
@@ -360,7 +360,7 @@ sub write_failed_ok
 	is(scalar(grep { $_->{event} eq 'summary' } @events), 1, "$what: summary of the archive");
 	like((grep { $_->{event} eq 'error' } @events)[0]{message}, qr/could not write the report/, "$what: an event");
 	is(system("pg_pardump --verify '$dir' >/dev/null"), 0, "$what: the archive is whole");
-	is_deeply([ glob "$page*" ], [], "$what: nothing is left of the page");
+	is_deeply([ glob "$page*" ], [], "$what: no part of the page is left");
 	sql($node, $db, "SELECT pg_drop_replication_slot('$what')");
 }
 # all files of the archive are smaller
@@ -375,7 +375,7 @@ write_failed_ok('no_space', 'File too large', new_path('large.html'), 'sh', '-c'
 	write_failed_ok('no_place', 'No such file or directory', "$parent/x.html", 'env', 'sh', '-c', 'exec "$@" --pg-dump="$0"', $pg_dump);
 }
 
-# ---- by a browser
+# ---- in a browser
 
 my ($browser) = grep { -x } map { ("$_/chromium", "$_/chromium-browser", "$_/google-chrome") }
   split /:/, $ENV{PATH};
@@ -384,8 +384,8 @@ SKIP:
 	skip 'no Chromium to render the page with', 16 if !defined $browser;
 
 	my $dom = browse($browser, $page, '--dump-dom');
-	is(scalar(() = $dom =~ /<script\b/g), 2, 'the browser finds no other script');
-	unlike($dom, qr/<(img|i)\b/, 'and no other elements');
+	is(scalar(() = $dom =~ /<script\b/g), 2, 'in a browser: number of scripts');
+	unlike($dom, qr/<(img|i)\b/, 'in a browser: names become no elements');
 	like($dom, qr{<dt>Rows</dt><dd class="value">[\d,]+</dd><dd>\d+ tables</dd>}, 'figures');
 	cmp_ok(scalar(() = $dom =~ /<rect class="c\d"/g), '>', 13, 'pieces of the timeline');
 	like($dom, qr{<path class="raw".*<path class="stored"}s, 'curves of throughput');
@@ -417,7 +417,7 @@ SKIP:
 
 	my $paper = new_path('page.pdf');
 	browse($browser, $page, "--print-to-pdf=$paper");
-	like(-f $paper ? slurp_file($paper) : '', qr/\A%PDF-/, 'it can be printed');
+	like(-f $paper ? slurp_file($paper) : '', qr/\A%PDF-/, 'the page can be printed as PDF');
 }
 
 $node->stop;

@@ -70,10 +70,10 @@ sub runs_of
 
 umask 0;
 my ($first, $page, $err) = dumped('shop', '--manifest-fingerprints');
-is($err, '', 'a first run: nothing is said');
+is($err, '', 'a first run: no message');
 is(sprintf('%o', (stat $history)[2] & 07777), '700', 'the directory is private');
 my @names = record_names('dump');
-like("@names", qr/^dump-shop-\d{8}T\d{6}\.\d{6}Z\.json\z/, 'a first run: its record');
+like("@names", qr/^dump-shop-\d{8}T\d{6}\.\d{6}Z\.json\z/, 'a first run: name of the record');
 is(sprintf('%o', (stat "$history/$names[0]")[2] & 07777), '600', 'a record is private');
 my ($own, @runs) = runs_of('a first run', $page);
 is("$own " . @runs, '0 1', 'a first run: alone');
@@ -90,22 +90,22 @@ is_deeply(
 	{ map { $_ => $record->{$_} } qw(pg_pardump_run command database start_time rows files reused_files raw_bytes stored_bytes reused_raw_bytes) },
 	{ pg_pardump_run => 1, command => 'dump', database => 'shop', start_time => $manifest->{'Start-Time'}, rows => 20000, files => 1,
 		reused_files => 0, raw_bytes => $raw, stored_bytes => $stored, reused_raw_bytes => 0 },
-	'a record has the figures of the manifest');
-is("$runs[0]{rows} $runs[0]{raw} $runs[0]{stored}", "20000 $raw $stored", 'and so has the page');
-cmp_ok(abs($runs[0]{rate} * $record->{data_microseconds} / 1e6 - $raw), '<', $raw / 1000, 'the rate is of the time in which data was read');
+	'a first run: the record contains the figures of the manifest');
+is("$runs[0]{rows} $runs[0]{raw} $runs[0]{stored}", "20000 $raw $stored", 'a first run: rows and bytes in the page');
+cmp_ok(abs($runs[0]{rate} * $record->{data_microseconds} / 1e6 - $raw), '<', $raw / 1000, 'a first run: the rate refers to the time in which data was read');
 
 (undef, $page) = dumped('shop', "--incremental=$first");
 ($own, @runs) = runs_of('a second run', $page);
-is("$own " . @runs, '0 2', 'a second run: the newest');
-is($runs[1]{raw}, $raw, 'a second run: after the first');
-is("$runs[0]{reused} of $runs[0]{files}, $runs[0]{reused_bytes} of $runs[0]{raw}, at $runs[0]{rate}", "1 of 1, $raw of $raw, at 0", 'a second run: what it has reused');
+is("$own " . @runs, '0 2', 'a second run: the page shows two runs, and the newest is its own');
+is($runs[1]{raw}, $raw, 'a second run: the page also shows the first run');
+is("$runs[0]{reused} of $runs[0]{files}, $runs[0]{reused_bytes} of $runs[0]{raw}, at $runs[0]{rate}", "1 of 1, $raw of $raw, at 0", 'a second run: reused files and bytes in the page');
 
 (undef, my $other) = dumped($odd);
-is((runs_of('another database', $other))[1]{rows}, 0, 'another database: no run of the first');
-is(scalar(my @alone = runs_of('another database again', $other)), 2, 'another database: alone');
+is((runs_of('another database', $other))[1]{rows}, 0, 'another database: the older run is one of this database');
+is(scalar(my @alone = runs_of('another database again', $other)), 2, 'another database: the page shows its two runs');
 my ($odd_name) = grep { !/^dump-shop/ } record_names('dump');
 like($odd_name, qr/^dump-odd=2F=22=3Cb=3E=22=3Dname--\d{8}T/, 'a name of any characters');
-is(read_record($odd_name)->{database}, $odd, 'which the record has');
+is(read_record($odd_name)->{database}, $odd, 'the record contains the name of the database');
 
 # ---- of an archive, without a record
 
@@ -115,7 +115,7 @@ is(read_record($odd_name)->{database}, $odd, 'which the record has');
 	is("$rc$err", '0', '--verify: exit code');
 	my ($own, @runs) = runs_of('--verify', $page);
 	is("$own " . @runs, '1 2', '--verify: the run that made the archive, among the others');
-	is(scalar(record_names('dump')), 3, '--verify: nothing is recorded');
+	is(scalar(record_names('dump')), 3, '--verify: number of records');
 	my $missing = new_path('missing');
 	($rc, undef, $err) = run_program('pg_pardump', "--verify=$first", "--report=$page", "--report-history=$missing");
 	is($rc, 1, '--verify, no directory: exit code');
@@ -135,10 +135,10 @@ foreach my $run (
 	my ($rc, undef, $err) = run_program($program, @report, @options);
 	is($rc, 0, "$name: exit code") or diag($err);
 	my @found = record_names($name);
-	is(scalar @found, 1, "$name: a record");
-	cmp_ok(read_record($found[0])->{raw_bytes}, '>', 0, "$name: its bytes");
+	is(scalar @found, 1, "$name: number of records");
+	cmp_ok(read_record($found[0])->{raw_bytes}, '>', 0, "$name: the record contains the bytes");
 	my ($own, @runs) = runs_of($name, $report[0] =~ s/^--report=//r);
-	is("$own " . @runs, '0 1', "$name: its own runs only");
+	is("$own " . @runs, '0 1', "$name: the page shows only this run");
 }
 
 {
@@ -146,8 +146,8 @@ foreach my $run (
 	my ($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '-d', $node->connstr('postgres'), '--no-sync', '-f', $dir,
 		"--report=$pages", "--report-history=$history");
 	is("$rc$err", '0', '--all-databases: exit code');
-	is(scalar(record_names('dump-shop')), 3, '--all-databases: a record of each');
-	is(scalar(record_names('dump-postgres')), 1, '--all-databases: and of databases that had none');
+	is(scalar(record_names('dump-shop')), 3, '--all-databases: database shop gets another record');
+	is(scalar(record_names('dump-postgres')), 1, '--all-databases: database postgres gets its first record');
 	my ($rc2, undef, $err2) = run_program('pg_pardump', '--all-databases', '-d', $node->connstr('postgres'), '-f', new_path('none'),
 		"--report=$pages", '--report-history=/nowhere/x');
 	is($rc2, 1, '--all-databases, no directory: exit code');
@@ -168,7 +168,7 @@ sub made_up
 
 made_up($_) foreach 1 .. 150;
 (undef, $page, $err) = dumped('shop');
-is($err, '', 'many records: nothing is said');
+is($err, '', 'many records: no message');
 ($own, @runs) = runs_of('many records', $page);
 is("$own " . @runs, '0 30', 'many records: 30 are shown');
 is(scalar(grep { $_->{rows} == 1 } @runs), 26, 'many records: the newest of them');
@@ -234,7 +234,7 @@ foreach my $case (
 	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $db, '-f', $dir, '--report=' . new_path('x.html'), "--report-history=$dir");
 	is($rc, 1, 'in the archive: exit code');
 	like($err, qr/file ".*" of option --report-history must not be in the archive's directory/, 'in the archive: message');
-	is(listing($dir), '', 'in the archive: nothing is made');
+	is(listing($dir), '', 'in the archive: no file is created');
 }
 foreach my $command (
 	[ 'pg_parrestore', '-d', $db, $first ],
@@ -256,7 +256,7 @@ SKIP:
 	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $db, '--no-sync', '-f', new_path('dump'), "--report=$page", "--report-history=$full");
 	is($rc, 0, 'no record can be written: exit code');
 	like($err, qr/\A\S+ warning: could not write file "\Q$full\E\/dump-shop-\S+": Permission denied\n\z/, 'no record can be written: a warning');
-	is(scalar(my @found = runs_of('no record can be written', $page)), 2, 'no record can be written: the page has the run');
+	is(scalar(my @found = runs_of('no record can be written', $page)), 2, 'no record can be written: the page shows the run');
 }
 
 # ---- by a browser
