@@ -235,10 +235,10 @@ foreach my $case (@changing)
 # out about the failure a line earlier
 if (pg_major($node) < 19)
 {
-	same_ok('the client gives up', 'COPY plain FROM STDIN', [ $row, $row . '2' ], fail => 'no more');
-	same_ok('the client gives up behind an error', 'COPY plain FROM STDIN', [ $row, "x$row" ], fail => 'no more');
-	same_ok('the client gives up behind the end mark', 'COPY plain FROM STDIN', [ $row, "\\.\n" ], fail => 'no more');
-	same_ok('the client gives up behind many rows', 'COPY plain FROM STDIN', pieces($rows, 9000), fail => 'no more');
+	same_ok('CopyFail', 'COPY plain FROM STDIN', [ $row, $row . '2' ], fail => 'no more');
+	same_ok('CopyFail after an error', 'COPY plain FROM STDIN', [ $row, "x$row" ], fail => 'no more');
+	same_ok('CopyFail after the end mark', 'COPY plain FROM STDIN', [ $row, "\\.\n" ], fail => 'no more');
+	same_ok('CopyFail after many rows', 'COPY plain FROM STDIN', pieces($rows, 9000), fail => 'no more');
 }
 same_ok('Flush and Sync', 'COPY plain FROM STDIN',
 	[ [ 'S', '' ], $row, [ 'H', '' ], $row . '2', [ 'S', '' ], substr($row, 1), [ 'H', '' ] ]);
@@ -317,8 +317,8 @@ foreach my $how ([ 'a connection that is lost', qr/unexpected EOF on client conn
 	my $offset = -s $node->logfile;
 	$session->copy('COPY plain FROM STDIN', $pieces, %params);
 	$node->wait_for_log(qr/$error\n.*CONTEXT:  COPY plain, line [12]/, $offset);
-	pass("$what: in the server's log");
+	pass("$what: the server's log contains the error");
 }
-is($ours->first_value('SELECT count(*) FROM plain'), 0, 'nothing is left of it');
+is($ours->first_value('SELECT count(*) FROM plain'), 0, 'the table is empty after the errors');
 
 done_testing();

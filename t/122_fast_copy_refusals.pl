@@ -182,27 +182,27 @@ foreach my $session ($core, $ours)
 	$session->query($t);
 	$session->message('Q', "BEGIN; COPY t FROM STDIN; COPY t (i) FROM STDIN; COMMIT\0");
 	my $first = $session->result;
-	is($first->{copy_in}, '0 2 0 0', 'the first of two COPY in one message');
+	is($first->{copy_in}, '0 2 0 0', 'two COPY in one message: the first begins');
 	$session->message('d', "1\ta\n");
 	$session->message('c', '');
-	is($session->result->{copy_in}, '0 1 0', 'the second');
+	is($session->result->{copy_in}, '0 1 0', 'two COPY in one message: the second begins');
 	$session->message('d', "2\n");
 	$session->message('c', '');
-	is($session->result->{error}, undef, 'both');
+	is($session->result->{error}, undef, 'two COPY in one message: no error');
 	foreach my $i (1, 2)
 	{
 		$session->message('P', "\0COPY t FROM STDIN\0" . pack('n', 0));
 		$session->message('B', "\0\0" . pack('nnn', 0, 0, 0));
 		$session->message('E', "\0" . pack('N', 0));
 		$session->message('S', '');
-		is($session->result->{copy_in}, '0 2 0 0', 'by the extended protocol');
+		is($session->result->{copy_in}, '0 2 0 0', 'COPY with the extended protocol begins');
 		$session->message('d', $i == 1 ? "3\tc\n" : "wrong\n");
 		$session->message('c', '');
 		$session->message('S', '');
 		my $result = $session->result;
-		is($result->{tag} // $result->{error}{context}, $i == 1 ? 'COPY 1' : 'COPY t, line 1, column i: "wrong"', 'and what it says');
+		is($result->{tag} // $result->{error}{context}, $i == 1 ? 'COPY 1' : 'COPY t, line 1, column i: "wrong"', 'COPY with the extended protocol: result');
 	}
-	is($session->first_value("SELECT string_agg(i || coalesce(t, ''), ' ') FROM t"), '1a 2 3c', 'all rows are there');
+	is($session->first_value("SELECT string_agg(i || coalesce(t, ''), ' ') FROM t"), '1a 2 3c', 'the table contains the rows of all COPY');
 	$session->query('DROP TABLE t');
 }
 
@@ -224,10 +224,10 @@ foreach my $case ([ 'CHECK (fire(i))', '' ], [ '', 'CREATE INDEX ON t (fire(i))'
 	my $answer = $ours->copy('COPY t FROM STDIN', ["1\n2\n"]);
 	is_deeply([ who_copied($answer), $answer->{tag} ], [ 'us', 'COPY 2' ], 'triggers that do not fire');
 	$answer = $ours->copy('COPY t FROM STDIN', ["11\n3\n"]);
-	is(who_copied($answer), 'us', 'triggers that begin to fire');
+	is(who_copied($answer), 'us', 'triggers that begin to fire: the extension executes COPY');
 	is_deeply([ @{ $answer->{error} }{qw(sqlstate message)} ],
-		[ '0A000', 'cannot fire triggers of table "t" for rows that pg_pardump loads' ], 'are refused');
-	is($ours->first_value('SELECT count(*) FROM t'), 2, 'and no row is there');
+		[ '0A000', 'cannot fire triggers of table "t" for rows that pg_pardump loads' ], 'triggers that begin to fire: error');
+	is($ours->first_value('SELECT count(*) FROM t'), 2, 'triggers that begin to fire: no row was added');
 	$ours->query('RESET session_replication_role; DROP TABLE t');
 }
 $_->close foreach $core, $ours;
@@ -274,10 +274,10 @@ foreach my $case ([ 'alone', undef, $library ], [ 'before', "another library's h
 	is(who_copied($result), $who, "another library, $where: done by");
 	is_deeply([ grep { /^other hook/ } @{ $result->{debug} } ],
 		[ 'other hook: a utility command', 'other hook: permissions on 1 table' ],
-		"another library, $where: its hooks are called, each once");
+		"another library, $where: each of its hooks is called once");
 	$session->query('SET other_hooks.refuse = on');
 	is($session->copy($copy, ["1\ta\n"])->{error}{message}, 'refused by the other hook',
-		"another library, $where: it may refuse");
+		"another library, $where: it may refuse the statement");
 	$session->close;
 }
 
@@ -307,28 +307,28 @@ sub who_in_new_session
 }
 is(who_in_new_session('-c pg_pardump.fast_copy=on'), undef, 'the setting without the library');
 is(who_in_new_session('-c session_preload_libraries=pg_pardump'), undef, 'the library without the setting');
-is(who_in_new_session('-c session_preload_libraries=pg_pardump -c pg_pardump.fast_copy=on'), 'us', 'both');
+is(who_in_new_session('-c session_preload_libraries=pg_pardump -c pg_pardump.fast_copy=on'), 'us', 'the library and the setting');
 sql($node, 'postgres', 'ALTER DATABASE refusals SET session_preload_libraries = pg_pardump;
 	ALTER DATABASE refusals SET pg_pardump.fast_copy = on');
-is(who_in_new_session(''), 'us', "by the database's settings");
+is(who_in_new_session(''), 'us', "the library and the setting of the database");
 sql($node, 'postgres', 'ALTER DATABASE refusals RESET ALL');
 
-# by an ordinary role, which may load what is in $libdir/plugins
+# an ordinary role may load libraries in $libdir/plugins
 sql($node, 'refusals', 'CREATE ROLE ordinary LOGIN; GRANT INSERT ON t TO ordinary');
 is(who_in_new_session('-c local_preload_libraries=pg_pardump -c pg_pardump.fast_copy=on', user => 'ordinary'),
-	'us', 'by local_preload_libraries of an ordinary role');
+	'us', 'an ordinary role, with local_preload_libraries');
 {
 	my $session = Pardump::Wire->new($node, 'refusals', user => 'ordinary', options => '-c client_min_messages=debug1');
 	$session->query('SET pg_pardump.fast_copy = on');
 	is(who_copied($session->copy($copy, ["1\ta\n"])), undef, 'an ordinary role, before LOAD');
 	$session->query(q{LOAD '$libdir/plugins/pg_pardump'});
-	is(who_copied($session->copy($copy, ["1\ta\n"])), 'us', 'and after it');
+	is(who_copied($session->copy($copy, ["1\ta\n"])), 'us', 'an ordinary role, after LOAD');
 	$session->query('SELECT pardump.pg_pardump_fast_copy(false)');
 	is(who_copied($session->copy($copy, ["1\ta\n"])), undef, 'the extension\'s functions are in the same library');
 	$session->close;
 }
 
-# by stock programs of such a role, which own what they make
+# stock programs of an ordinary role, which owns the tables that they create
 sql($node, 'postgres', 'CREATE DATABASE ordinary OWNER ordinary; ALTER ROLE ordinary SET log_min_messages = debug1');
 {
 	local $ENV{PGUSER} = 'ordinary';
@@ -338,14 +338,14 @@ sql($node, 'postgres', 'CREATE DATABASE ordinary OWNER ordinary; ALTER ROLE ordi
 	my $file = new_path('script');
 	append_to_file($file, $script);
 	my ($rc, undef, $err) = run_program('psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('ordinary'), '-f', $file);
-	is("$rc$err", '0', 'psql of an ordinary role');
-	like(slurp_file($node->logfile, $offset), qr/COPY to table "by_psql" is done by pg_pardump/, 'has it');
+	is("$rc$err", '0', 'psql of an ordinary role: exit code and messages');
+	like(slurp_file($node->logfile, $offset), qr/COPY to table "by_psql" is done by pg_pardump/, 'psql of an ordinary role: the extension executes COPY');
 	my $archive = new_path('archive');
 	run_program('pg_dump', '-Fd', '-t', 'by_psql', '-f', $archive, '-d', $node->connstr('ordinary'));
 	$offset = -s $node->logfile;
 	($rc, undef, $err) = run_program('pg_restore', '--clean', '--exit-on-error', '-j2', '-d', $node->connstr('ordinary'), $archive);
-	is("$rc$err", '0', 'pg_restore of an ordinary role');
-	like(slurp_file($node->logfile, $offset), qr/COPY to table "by_psql" is done by pg_pardump/, 'has it, too');
+	is("$rc$err", '0', 'pg_restore of an ordinary role: exit code and messages');
+	like(slurp_file($node->logfile, $offset), qr/COPY to table "by_psql" is done by pg_pardump/, 'pg_restore of an ordinary role: the extension executes COPY');
 	is(sql($node, 'ordinary', 'SELECT sum(i) FROM by_psql'), 3, 'the rows are there');
 }
 

@@ -37,7 +37,7 @@ sub sound_table_ok
 	return if $server != $node;
 	sql($server, 'sessions', "VACUUM $table");
 	is(value($server, 'sessions', "SELECT count(*) FROM (SELECT pg_check_visible('$table') UNION ALL SELECT pg_check_frozen('$table')) x"),
-		0, "$what: none is marked visible that is not");
+		0, "$what: no page is wrongly marked all-visible or all-frozen");
 	return;
 }
 
@@ -55,8 +55,8 @@ $ours->query('ROLLBACK TO one');
 is($ours->copy('COPY t FROM STDIN', [ lines(1, 3000), "wrong\n" ])->{error}{context},
 	'COPY t, line 3001, column i: "wrong"', 'an error in a subtransaction');
 $ours->query('ROLLBACK TO one');
-is($ours->copy('COPY t FROM STDIN', [ lines(3001, 4000) ])->{tag}, 'COPY 1000', 'and on');
-is(value($node, 'sessions', 'SELECT count(*) FROM t'), 0, 'no other session sees it');
+is($ours->copy('COPY t FROM STDIN', [ lines(3001, 4000) ])->{tag}, 'COPY 1000', 'COPY after an error in a subtransaction');
+is(value($node, 'sessions', 'SELECT count(*) FROM t'), 0, 'no other session sees the rows before the commit');
 $ours->query('COMMIT');
 sound_table_ok($node, 't', '4000 8002000', 'savepoints');
 $ours->query('BEGIN');
@@ -86,10 +86,10 @@ $ours->query('CREATE TABLE many (i int)');
 $ours->query("BEGIN; SET LOCAL statement_timeout = '100ms'");
 my $cancelled = $ours->copy('COPY many FROM STDIN', [ "1\n" x 4_000_000 ]);
 $ours->query('ROLLBACK');
-is($cancelled->{error}{sqlstate}, '57014', 'cancelled in the midst of a message');
+is($cancelled->{error}{sqlstate}, '57014', 'a statement that is canceled within a message: error');
 my ($line) = ($cancelled->{error}{context} // '') =~ /^COPY many, line (\d+)/;
-cmp_ok($line // 4_000_000, '<', 4_000_000, 'before its end');
-is($ours->first_value('SELECT count(*) FROM many'), 0, 'nothing is left');
+cmp_ok($line // 4_000_000, '<', 4_000_000, 'a statement that is canceled within a message: line of the error');
+is($ours->first_value('SELECT count(*) FROM many'), 0, 'a statement that is canceled within a message: the table is empty');
 
 # while the client is slow
 $ours->message('Q', "COPY many FROM STDIN\0");
@@ -142,11 +142,11 @@ $ours->result;
 $ours->message('d', lines(1, 20000));
 $node->poll_query_until('sessions', q{SELECT command = 'COPY FROM' AND type = 'PIPE' AND relid = 't'::regclass
 	AND tuples_processed > 0 AND bytes_processed > 0 AND bytes_total = 0 FROM pg_stat_progress_copy})
-  or die 'no progress is seen';
-pass('progress is seen');
+  or die 'pg_stat_progress_copy shows no COPY';
+pass('pg_stat_progress_copy shows the COPY');
 $ours->message('c', '');
-is($ours->result->{tag}, 'COPY 20000', 'and the end of it');
-is(value($node, 'sessions', 'SELECT count(*) FROM pg_stat_progress_copy'), 0, 'then no more');
+is($ours->result->{tag}, 'COPY 20000', 'the COPY ends');
+is(value($node, 'sessions', 'SELECT count(*) FROM pg_stat_progress_copy'), 0, 'pg_stat_progress_copy is empty after the COPY');
 $ours->query('CREATE TABLE counted (i int, t text)');
 $ours->copy('COPY counted FROM STDIN', [ lines(1, 2500) ]);
 $ours->query('SELECT 1');
@@ -209,7 +209,7 @@ my $both = join '', map { "$_\t\\N\t\\N\t[5,7)\t\\N\n" } 5, 4000;
 		value($node, 'sessions', "SELECT bt_index_check(x, true) FROM unnest(ARRAY['$schema.indexed_lower', '$schema.indexed_pkey']::regclass[]) x");
 	}
 	is_deeply($answers[1], $answers[0], 'indexes of every kind: as the server') or diag(explain(@answers));
-	is(join(' ', @{ $answers[1][1] }), '1 1 429 101 5 100', 'they find the rows');
+	is(join(' ', @{ $answers[1][1] }), '1 1 429 101 5 100', 'queries with the indexes find the rows');
 	$core->close;
 }
 
@@ -227,8 +227,8 @@ foreach my $table (qw(t new shared))
 		my $session = load_session($standby, 'sessions', $_);
 		comparable($session->copy('COPY t FROM STDIN', ["1\ta\n"]));
 	} 0, 1;
-	is($answers[1]{error}{sqlstate}, '25006', 'a standby takes no rows');
-	is_deeply($answers[1], $answers[0], 'and says so as the server');
+	is($answers[1]{error}{sqlstate}, '25006', 'a COPY on a standby: error');
+	is_deeply($answers[1], $answers[0], 'a COPY on a standby: the server reports the same error');
 }
 $standby->stop;
 is(value($node, 'sessions', "SELECT count(*) FILTER (WHERE data LIKE 'table public.shared: INSERT: i[integer]:%') || ' ' ||
@@ -243,7 +243,7 @@ $ours->message('Q', "COPY shared FROM STDIN\0");
 $ours->result;
 $ours->message('d', lines(50001, 70000));
 $node->poll_query_until('sessions', 'SELECT tuples_processed > 5000 FROM pg_stat_progress_copy')
-  or die 'no progress is seen';
+  or die 'pg_stat_progress_copy shows no COPY';
 sql($node, 'sessions', 'CHECKPOINT');
 {
 	my $other = load_session($node, 'sessions', 1);
@@ -312,16 +312,16 @@ sql($minimal, 'postgres', 'CREATE DATABASE sessions');
 	}
 	my $size = value($minimal, 'sessions', "SELECT pg_table_size('t1')");
 	note("WAL: $wal[0] by the server, $wal[1] by the extension, of a table of $size");
-	cmp_ok($wal[1], '<', $size / 10, 'wal_level = minimal: next to no WAL of a new table');
-	cmp_ok($wal[1], '<', 1.05 * $wal[0] + 8192, 'not more than of the server');
+	cmp_ok($wal[1], '<', $size / 10, 'wal_level = minimal: little WAL for a new table');
+	cmp_ok($wal[1], '<', 1.05 * $wal[0] + 8192, 'wal_level = minimal: not more WAL than with the server');
 	$minimal->stop('immediate');
 	$minimal->start;
 	is(value($minimal, 'sessions', "SELECT count(*) || md5(string_agg(x::text, '|' ORDER BY i)) FROM t1 x"),
 		value($minimal, 'sessions', "SELECT count(*) || md5(string_agg(x::text, '|' ORDER BY i)) FROM t0 x"),
-		'all rows are there after a crash');
+		'wal_level = minimal: the table contains all rows after a crash');
 }
 
-# --- a subscriber has every row, also of raw tuples, and none that was undone
+# --- a subscriber gets every row, also those of raw tuples, and no row that was rolled back
 
 {
 	my $rows = 'i int PRIMARY KEY, t text';
@@ -332,14 +332,14 @@ sql($minimal, 'postgres', 'CREATE DATABASE sessions');
 	  or die 'the subscription does not begin';
 	my $session = load_session($node, 'sessions', 1);
 	$session->query('BEGIN');
-	is(who_copied($session->copy('COPY followed FROM STDIN', [ lines(1, 3000) ])), 'us', 'the extension copies what is published');
+	is(who_copied($session->copy('COPY followed FROM STDIN', [ lines(1, 3000) ])), 'us', 'the extension executes COPY to a published table');
 	$session->query('SAVEPOINT one');
 	$session->copy('COPY followed FROM STDIN', [ lines(3001, 4000) ]);
 	$session->query('ROLLBACK TO one');
 	$session->copy('COPY followed FROM STDIN', [ lines(5001, 6000) ]);
 	$session->query('COMMIT');
 	is($session->first_value("SELECT sum((l).rows) FROM (SELECT pardump.pg_pardump_load_tuples('followed_raw', b) AS l FROM
-		(SELECT pardump.pg_pardump_read('followed', '{i,t}', 0, NULL, 'none', 'raw') AS b OFFSET 0) x OFFSET 0) y"), 4000, 'and raw tuples');
+		(SELECT pardump.pg_pardump_read('followed', '{i,t}', 0, NULL, 'none', 'raw') AS b OFFSET 0) x OFFSET 0) y"), 4000, 'raw tuples are loaded into a published table');
 	$session->close;
 	$node->wait_for_catchup('followed', 'replay', $node->lsn('insert'));
 	my $all = q{SELECT count(*) || md5(string_agg(x::text, '|' ORDER BY i)) FROM};

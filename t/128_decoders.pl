@@ -74,7 +74,7 @@ SKIP:
 		cmp_ok($answer, '<', 150000, "memory of many escaped elements: $column");
 	}
 	is(sql($node, 'postgres', 'SELECT sum(cardinality(t)), sum(cardinality(j)) FROM parts'),
-		'20000|10000', 'all of them are there');
+		'20000|10000', 'the tables contain all elements');
 }
 
 done_testing();

@@ -67,7 +67,7 @@ sub load_error
 my $block = read_block('none');
 is(load($block), 4, 'a sound block is loaded');
 is(value($node, 'postgres', 'SELECT count(*) FROM (TABLE source EXCEPT ALL TABLE target) x'), 0,
-	'its rows are those of the source');
+	'the target contains the rows of the source');
 $session->query('TRUNCATE target');
 
 # ----------
@@ -305,6 +305,6 @@ foreach my $compression (qw(none lz4 zstd))
 }
 
 $session->close;
-unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC|TRAP/, 'no server process has died');
+unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC|TRAP/, 'the log contains no PANIC, failed assertion or death by a signal');
 
 done_testing();

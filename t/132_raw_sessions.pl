@@ -69,7 +69,7 @@ sub sound_table_ok
 
 my $ours = session();
 my @blocks = blocks($ours, 1000);
-is(scalar @blocks, 30, 'each thousand of rows is a block');
+is(scalar @blocks, 30, 'each block contains a thousand rows');
 
 # --- transactions
 
@@ -86,7 +86,7 @@ is($ours->result->{error}{sqlstate}, '22P03', 'an error in a subtransaction');
 $ours->query('ROLLBACK TO two');
 load($ours, 't', $_) foreach @blocks[ 2, 3 ];
 is($ours->first_value('SELECT count(*) FROM t'), 4000, 'the transaction sees its own rows');
-is(value($node, 'sessions', 'SELECT count(*) FROM t'), 0, 'no other session does');
+is(value($node, 'sessions', 'SELECT count(*) FROM t'), 0, 'no other session sees the rows before the commit');
 $ours->query('COMMIT');
 sound_table_ok($node, 't', 4000, 'savepoints');
 $ours->query('BEGIN');
@@ -94,7 +94,7 @@ load($ours, 't', $_) foreach @blocks[ 4 .. 8 ];
 $ours->query('ROLLBACK');
 sound_table_ok($node, 't', 4000, 'a rollback');
 
-# the pages that were left to the transaction are gone with the old file
+# the free pages that the transaction had belong to the old file
 $ours->query('CREATE TABLE shrinking (LIKE source)');
 $ours->query('BEGIN');
 load($ours, 'shrinking', $_) foreach @blocks[ 0 .. 9 ];
@@ -107,7 +107,7 @@ foreach my $block (@blocks[ 1 .. 5 ])
 }
 $ours->query('COMMIT');
 sound_table_ok($node, 'shrinking', 6000, 'truncated in mid-load');
-is(value($node, 'sessions', 'SELECT count(*) FROM other'), 5000, 'and another table in turns');
+is(value($node, 'sessions', 'SELECT count(*) FROM other'), 5000, 'rows of another table that is loaded alternately');
 
 # --- the size of the table: as the server's COPY makes it, with any number of
 # calls; in a table of the same transaction no other session looks for free
@@ -156,11 +156,11 @@ SQL
 	is(value($node, 'sessions', 'SET enable_seqscan = off; SELECT count(*) FROM source s JOIN shared USING (t) WHERE s.i % 500 = 0'),
 		60, 'indexes lead to values out of line');
 
-	# a key that is there
+	# a key that exists
 	$sessions[0]->message('Q', "SELECT pardump.pg_pardump_load_tuples('shared', $blocks[7])\0");
 	my $error = $sessions[0]->result->{error};
-	is("$error->{sqlstate} $error->{detail}", '23505 Key (i)=(7001) already exists.', 'a key that is there');
-	like($error->{context}, qr/^raw tuples of table "shared", /, 'is told to be of raw tuples');
+	is("$error->{sqlstate} $error->{detail}", '23505 Key (i)=(7001) already exists.', 'a duplicate key: error');
+	like($error->{context}, qr/^raw tuples of table "shared", /, 'a duplicate key: context of the error');
 	$_->close foreach @sessions;
 }
 
@@ -175,10 +175,10 @@ SQL
 	$node->poll_query_until('sessions', "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = $session->{pid}")
 	  or die 'does not sleep';
 	value($node, 'sessions', "SELECT pg_cancel_backend($session->{pid})");
-	is($session->result->{error}{sqlstate}, '57014', 'cancelled');
-	is($session->first_value('SELECT count(*) FROM slow'), 0, 'nothing is left');
+	is($session->result->{error}{sqlstate}, '57014', 'a canceled call: error');
+	is($session->first_value('SELECT count(*) FROM slow'), 0, 'a canceled call: the table is empty');
 	$session->query('DROP INDEX slow_wait_idx');
-	is(load($session, 'slow', $blocks[0]), 1000, 'the session continues');
+	is(load($session, 'slow', $blocks[0]), 1000, 'after a canceled call, the session can load rows');
 	$session->close;
 }
 
@@ -187,7 +187,7 @@ SQL
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 sound_table_ok($standby, $_->[0], $_->[1], "on the standby, $_->[0]") foreach [ 't', 4000 ], [ 'shared', 30000 ];
 my ($rc, $out, $err) = $standby->psql('sessions', "SELECT pardump.pg_pardump_load_tuples('t', $blocks[0])");
-like($err, qr/cannot execute pg_pardump_load_tuples\(\) in a read-only transaction/, 'it takes no rows');
+like($err, qr/cannot execute pg_pardump_load_tuples\(\) in a read-only transaction/, 'a call on the standby: error');
 $standby->stop;
 is(value($node, 'sessions', "SELECT count(*) FILTER (WHERE data LIKE 'table public.shared: INSERT: i[integer]:%') || ' ' ||
 	count(*) FILTER (WHERE data LIKE 'table public.t: INSERT: i[integer]:%') || ' ' ||

@@ -68,14 +68,14 @@ option_ok('rows of a table', options => [ '--section=data', '-t', 'toast', '-j2'
 	same_database_ok($node, $its, fingerprint($node, $theirs), schema_text($node, $theirs),
 		'chunks with --disable-triggers -j4');
 
-	# those that still fire
+	# triggers that fire anyway
 	sql($node, 'triggers_firing', q{CREATE FUNCTION fires() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 		CREATE TRIGGER "it fires" BEFORE INSERT ON accounts FOR EACH ROW EXECUTE FUNCTION fires();
 		ALTER TABLE accounts ENABLE REPLICA TRIGGER "it fires"});
 	my ($rc, undef, $err) = run_program('pg_parrestore', '-a', '--disable-triggers', '-d', $node->connstr('triggers_firing'), $ours);
 	is($rc, 1, 'a trigger that is enabled REPLICA: exit code');
-	like($err, qr/does not disable triggers that are enabled as ALWAYS or REPLICA\n.*detail: The trigger is "it fires" on public\.accounts\b/, 'which is told');
-	is(value($node, 'triggers_firing', 'SELECT count(*) FROM ONLY accounts'), 0, 'and nothing is loaded');
+	like($err, qr/does not disable triggers that are enabled as ALWAYS or REPLICA\n.*detail: The trigger is "it fires" on public\.accounts\b/, 'a trigger that is enabled REPLICA: message');
+	is(value($node, 'triggers_firing', 'SELECT count(*) FROM ONLY accounts'), 0, 'a trigger that is enabled REPLICA: no row is loaded');
 }
 
 # foreign keys that are there: what is referenced comes first, and a table that
@@ -125,7 +125,7 @@ option_ok('rows of a table', options => [ '--section=data', '-t', 'toast', '-j2'
 	is(() = $err =~ /violates foreign key/g, 2, 'a circle: both keys are violated');
 	$err = same_as_stock_ok($node, $archive, 'a circle, --disable-triggers', template => 'circle_schema',
 		options => [ '-a', '-j3', '--disable-triggers' ]);
-	is($err, '', 'a circle: none is checked');
+	is($err, '', 'a circle, --disable-triggers: no messages');
 }
 
 # a list, edited: another order, a table less
@@ -172,9 +172,9 @@ option_ok('exit on error', options => ['-e'], template => 'with_all');
 	empty_copy($node, 'modes', 'clean_stops');
 	my ($rc, undef, $err) = run_program('pg_parrestore', '-e', '-c', '-d', $node->connstr('clean_stops'), $stocks);
 	is($rc, 1, 'exit on an error of --clean: exit code');
-	like($err, qr/error: could not execute query: ERROR: .* does not exist/, 'which is told');
+	like($err, qr/error: could not execute query: ERROR: .* does not exist/, 'exit on an error of --clean: message');
 	is(value($node, 'clean_stops', q{SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace}), 0,
-		'and nothing is made');
+		'exit on an error of --clean: no relation is created');
 }
 
 # the README's limit
@@ -245,7 +245,7 @@ option_ok('exit on error', options => ['-e'], template => 'with_all');
 			$told{$program} = "$rc " . $statistics->($db);
 		}
 		is($told{pg_parrestore}, $told{pg_restore}, "statistics, @$options: as pg_restore");
-		like($told{pg_restore}, qr/'avg_width'/, "statistics, @$options: there are some") if "@$options" !~ /no-statistics|section/;
+		like($told{pg_restore}, qr/'avg_width'/, "statistics, @$options: the archive contains statistics") if "@$options" !~ /no-statistics|section/;
 	}
 }
 
@@ -258,8 +258,8 @@ option_ok('exit on error', options => ['-e'], template => 'with_all');
 		WHERE datname = 'modes'};
 	my $want = value($node, 'postgres', $settings);
 	my ($rc, undef, $err) = run_parrestore($node, 'postgres', $ours, '-C', '-j2', '--allow-existing');
-	is($rc, 1, '--create: it is there');
-	like($err, qr/database "modes" already exists/, '--create: it is told');
+	is($rc, 1, '--create of an existing database: exit code');
+	like($err, qr/database "modes" already exists/, '--create of an existing database: message');
 	sql($node, 'postgres', 'DROP DATABASE modes');
 	parrestore_ok($node, 'postgres', $ours, '--create', '-C', '-j2', '-e');
 	same_database_ok($node, 'modes', $data, $schema, '--create');
@@ -303,7 +303,7 @@ foreach my $options (['-l'], [ '-f', '-' ], [ '-f', '-', '-s' ])
 		my $db = empty_copy($node, 'modes', "by_stock_$what");
 		my ($rc, undef, $err) = run_parrestore($node, $db, pop @options, @options);
 		is($rc, 0, "$what: exit code");
-		like($err, qr/^pg_parrestore: warning: falling back to pg_restore: .*\n\z/, "$what: is told");
+		like($err, qr/^pg_parrestore: warning: falling back to pg_restore: .*\n\z/, "$what: message");
 		same_database_ok($node, $db, fingerprint($node, 'modes'), schema_text($node, 'modes'), $what);
 	}
 	($rc, undef, $err) = run_program('pg_parrestore', '-d', $node->connstr('postgres'), '--progress', $tar);

@@ -49,7 +49,7 @@ sub one_error_ok
 	is(errors_ignored($err), scalar(@errors), "$what: as many errors as are told");
 	my %differ = map { /^(?:table )?([\w. ]+?)(?: \d+)?: / ? ($1 => 1) : () }
 	  differences($data, fingerprint($node, $db));
-	is_deeply([ sort keys %differ ], $tables, "$what: what is missing");
+	is_deeply([ sort keys %differ ], $tables, "$what: tables with differences");
 	no_temp_files_ok($what);
 	return $db;
 }
@@ -57,7 +57,7 @@ sub one_error_ok
 # ---- damaged data
 
 my ($chunk, $other) = files_of('history');
-isnt($other, undef, 'there are chunks');
+isnt($other, undef, 'the archive contains another chunk');
 my ($whole) = files_of('toast');
 
 foreach my $case (
@@ -104,7 +104,7 @@ one_error_ok(
 	is($rc, 1, '--verify, damaged: exit code');
 	like($err, qr/^pg_parrestore: error: file "\Q$chunk\E" /m, '--verify, damaged: message');
 	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace}),
-		0, '--verify, damaged: nothing is made');
+		0, '--verify, damaged: no relation is created');
 	($rc, $out, $err) = run_parrestore($node, $db, $dir, '--verify', '-j2');
 	is("$rc $err", '0 ', '--verify, sound: restored');
 	same_data_ok($data, fingerprint($node, $db), '--verify');
@@ -139,8 +139,8 @@ foreach my $more ('DELETE FROM public.small_2', 'COPY public.small_2 (a) FROM st
 	like($err, qr/^pg_parrestore: error: COPY failed for table public\.small_2: /m, '-e: error');
 	like($err, qr/^pg_parrestore: detail: All rows of \d+ of \d+ tables were committed on the target, but not of .*small_2/m,
 		'-e: account');
-	unlike($err, qr/errors ignored/, '-e: none is ignored');
-	like($err, qr/hint: Remove the cause of the error, then run the same command with --resume\.\n\z/, '-e: what to do');
+	unlike($err, qr/errors ignored/, '-e: no error is ignored');
+	like($err, qr/hint: Remove the cause of the error, then run the same command with --resume\.\n\z/, '-e: hint');
 	is(sessions_left($node), 0, '-e: no session left');
 	no_temp_files_ok('-e');
 }
@@ -160,7 +160,7 @@ foreach my $option (qw(-e --check))
 }
 {
 	my ($rc, $out, $err) = run_parrestore($node, new_copy(), $roles, '--check', '-O');
-	is("$rc $err", '0 ', '--check: all is well');
+	is("$rc $err", '0 ', '--check: exit code and messages');
 }
 one_error_ok($roles, 'no role', qr/role "rich" does not exist/, []);
 
@@ -208,7 +208,7 @@ one_error_ok($roles, 'no role', qr/role "rich" does not exist/, []);
 	like($err, qr/COPY failed for table public\.late: .*foreign key.*errors ignored on restore: 1\n.*hint: .*\n\z/s,
 		'late constraint: message');
 	is(value($node, $db, 'SELECT (SELECT count(*) FROM late), (SELECT count(*) FROM small_1)'),
-		'0|1', 'late constraint: of this table alone');
+		'0|1', 'late constraint: only the rows of this table are missing');
 }
 
 # ---- a session is lost: the job is done again
@@ -225,7 +225,7 @@ one_error_ok($roles, 'no role', qr/role "rich" does not exist/, []);
 	my $log = new_path('log');
 	my ($rc, undef, $err) = run_parrestore($node, $db, $stocks, '-a', '-t', 'toast', "--log-json=$log");
 	is($rc, 0, 'lost: exit code');
-	like($err, qr/warning: lost the connection that was .*terminating connection/s, 'lost: it is told');
+	like($err, qr/warning: lost the connection that was .*terminating connection/s, 'lost: message');
 	is(value($node, $db, 'SELECT count(*), count(DISTINCT id) FROM toast'), '1500|1500', 'lost: each row once');
 	my @events = map { decode_json($_) } split /\n/, slurp_file($log);
 	is(scalar(grep { $_->{event} eq 'retry' } @events), 2, 'lost: retries');
@@ -312,22 +312,22 @@ run_program('pg_dump', '-Fc', '-f', $custom, '-d', $node->connstr('modes'));
 	like($err, qr/COPY failed for a piece of table public\.toast: .*errors ignored on restore: 1\n.*hint: .*\n\z/s,
 		'pieces, cut: message') or diag($err);
 	my $rows = value($node, $db, 'SELECT count(*) FROM toast');
-	ok($rows > 0 && $rows <= $rows{toast} / 2, "pieces, cut: what could be read") or diag($rows);
+	ok($rows > 0 && $rows <= $rows{toast} / 2, "pieces, cut: the rows before the cut are loaded") or diag($rows);
 }
 
-# ---- what is told
+# ---- messages and events
 
-# indexes of tables in chunks, too, are built as soon as their rows are there,
-# and not at the end with all else
+# All indexes are built as soon as the rows of their tables are loaded, even those of
+# tables in chunks, and not with the other definitions at the end.
 {
 	my ($db, $log) = (new_copy(), new_path('log'));
 	my (undef, undef, $err) = run_parrestore($node, $db, $dir, '-j2', '-O', "--log-json=$log");
-	is($err, '', 'indexes: nothing is said');
+	is($err, '', 'indexes: no message');
 	my @built = map { $_->{name} } grep { $_->{event} eq 'index_end' }
 	  map { decode_json($_) } split /\n/, slurp_file($log);
 	is_deeply([ sort @built ],
 		[ map { "public.$_" } qw(accounts_branch accounts_pkey chicken_pkey egg_pkey history_account history_pkey toast_pkey) ],
-		'indexes: all are built beside the rows');
+		'indexes: all are built while rows are loaded');
 }
 
 {
@@ -368,7 +368,7 @@ foreach my $try (
 	is($rc, 1, "$what: exit code");
 	is(scalar(() = $err =~ /error: COPY failed for table public\."n/g), 1, "$what: an error of the table");
 	is(value($node, $copy, 'SELECT count(*) FROM fine'), 10, "$what: the other table is restored");
-	like($err, qr/error: table public\."n.*" is only in the source\n/, "$what: it is not on the target");
+	like($err, qr/error: table public\."n.*" is only in the source\n/, "$what: message about the missing table");
 	like($err, qr/error: source and target differ in 1 object\n/, "$what: all other tables are equal");
 }
 

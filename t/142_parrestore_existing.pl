@@ -114,9 +114,9 @@ $dir = dump_ok($node, 'shop', 'large objects', 'pg_pardump');
 $db = new_copy();
 sql($node, $db, q{SELECT lo_from_bytea(4711, 'application')});
 refused_ok('a large object', $db, qr/\Apg_parrestore: error: the target already contains 1 of the large objects to be restored\n.*detail: .*\n.*hint: .*--clean.*--allow-existing.*\n\z/);
-is(value($node, $db, q{SELECT convert_from(lo_get(4711), 'UTF8')}), 'application', 'a large object: it stays');
-is((run_parrestore($node, $db, $dir, '-t', 'a'))[0], 0, 'tables alone: large objects do not matter');
-is((run_parrestore($node, new_copy(), $dir))[0], 0, 'no large object: restored');
+is(value($node, $db, q{SELECT convert_from(lo_get(4711), 'UTF8')}), 'application', 'a large object: it is not changed');
+is((run_parrestore($node, $db, $dir, '-t', 'a'))[0], 0, 'a restore of one table: large objects are not an error');
+is((run_parrestore($node, new_copy(), $dir))[0], 0, 'a target without large objects: exit code');
 
 # one error for all, and the rest as by pg_restore
 ($db, $stock) = (new_copy(), new_copy());
@@ -259,7 +259,7 @@ sub kept_ok
 	{
 		sql($node, $_, 'GRANT CREATE ON SCHEMA public TO PUBLIC');
 		my ($rc, undef, $err) = run_program('pg_restore', '-d', $node->connstr($_), @options, $dir);
-		is("$rc$err", '0', "--clean, $what: there is a database");
+		is("$rc$err", '0', "--clean, $what: exit code of pg_restore");
 		sql($node, $_, $sql);
 	}
 	refused_ok("--clean, $what", $db, $message, '--clean', @options);

@@ -78,7 +78,7 @@ same_as_stock_ok($node, $archive, "hostile @$_", source => 'hostile', options =>
 sql($node, 'postgres', 'ALTER ROLE poor RENAME TO rich');
 my $err = same_as_stock_ok($node, $archive, 'no role', source => 'hostile', options => ['-j2']);
 like($err, qr/^pg_parrestore: error: could not execute query: ERROR:  role "poor" does not exist\n\tCommand was: ALTER SCHEMA "s;" OWNER TO poor;/m,
-	'no role: in the words of pg_restore');
+	'no role: the message is that of pg_restore');
 same_as_stock_ok($node, $archive, 'tables that are there', source => 'hostile', options => ['-j3'],
 	prepare => sub {
 		sql($node, $_[0], 'CREATE TABLE parent (id int); CREATE TABLE t7 (other text)');
@@ -95,7 +95,7 @@ sub told
 	  $err =~ /^pg_\w+: ((?:while|from TOC entry|error: could not execute query:) .*)$/mg;
 }
 
-# Up to the rows.
+# The messages up to the first one about rows.
 sub until_rows
 {
 	my ($first_rows) = grep { $_[$_] =~ / TABLE DATA / } 0 .. $#_;
@@ -105,11 +105,11 @@ sub until_rows
 {
 	my @stocks = told('pg_restore');
 	my @ours = told('pg_parrestore', '-j1');
-	is_deeply([ sort @ours ], [ sort @stocks ], 'which entry: as pg_restore');
-	is_deeply(until_rows(@ours), until_rows(@stocks), 'which entry: in its order');
-	is($ours[0], 'while PROCESSING TOC:', 'which entry: what it is at');
-	like($ours[1], qr/^from TOC entry \d+; 2615 \d+ SCHEMA s; poor$/, 'which entry: a schema');
-	cmp_ok(scalar(grep { /; 0 \d+ TABLE DATA t7 / } @ours), '==', 1, 'which entry: rows');
+	is_deeply([ sort @ours ], [ sort @stocks ], 'entries in messages: the same as those of pg_restore');
+	is_deeply(until_rows(@ours), until_rows(@stocks), 'entries in messages: in the order of pg_restore');
+	is($ours[0], 'while PROCESSING TOC:', 'entries in messages: the phase');
+	like($ours[1], qr/^from TOC entry \d+; 2615 \d+ SCHEMA s; poor$/, 'entries in messages: a schema');
+	cmp_ok(scalar(grep { /; 0 \d+ TABLE DATA t7 / } @ours), '==', 1, 'entries in messages: rows of a table');
 }
 
 # ---- settings of the sessions
@@ -198,7 +198,7 @@ foreach my $which (sort keys %stock)
 	sql($node, $db, 'CREATE SEQUENCE trap.keys');
 	my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '-j3', '--retries=9');
 	same_as_without_loss_ok($db, $rc, $err, 'keys', $stock{errors}, 3);
-	like($err, qr/lost the connection that was processing FK CONSTRAINT public\./, 'keys: it is said which');
+	like($err, qr/lost the connection that was processing FK CONSTRAINT public\./, 'keys: the message names the key');
 }
 
 # ---- the server crashes; with one session, as another might wait for the answer to a

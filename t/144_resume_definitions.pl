@@ -111,7 +111,7 @@ foreach (
 	else
 	{
 		my $rc = end_dump($run);
-		like($run->{err}, qr/lost the connection that was /, "$name: it says so");
+		like($run->{err}, qr/lost the connection that was /, "$name: message about the lost connection");
 		restored_as_stock_ok($node, $db, $stock, $rc, $run->{err}, $name);
 	}
 	stop_stopper($stopper);
@@ -146,8 +146,8 @@ foreach (
 	my ($rc, undef, $err) = run_parrestore($node, $db, $archive, @options);
 	my $words = qr/error: could not set session user.*: ERROR:  role "poor" does not exist$/m;
 	is("$rc1 $rc", '1 1', 'session user: exit codes');
-	like($err1, $words, 'session user: the end of stock pg_restore');
-	like($err, $words, 'session user: and of ours');
+	like($err1, $words, 'session user: message of stock pg_restore');
+	like($err, $words, 'session user: message of pg_parrestore');
 	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('s')}),
 		value($node, $theirs, q{SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('s')}),
 		'session user: nothing more is made');
@@ -181,7 +181,7 @@ foreach ([ 'CREATE PUBLICATION every FOR ALL TABLES; CREATE SCHEMA s; CREATE TAB
 	my $before = value($node, $db, $tables);
 	sql($node, $db, $mend);
 	resumed_ok($db, $stock{'-e'}, "-e, $message", '-e', '-j2');
-	like(value($node, $db, $tables), qr/^\Q$before\E/, "-e, $message: what had been made is not made again");
+	like(value($node, $db, $tables), qr/^\Q$before\E/, "-e, $message: existing tables are not created again");
 }
 
 # ---- --no-data-for-failed-tables
@@ -241,9 +241,9 @@ sub other_definition
 	}
 	$drop->();
 	resumed_ok($db, $stock, 'outside, mended', '-e', '-j2');
-	is(value($node, 'postgres', $beside), 1, 'outside, mended: it is made');
+	is(value($node, 'postgres', $beside), 1, 'outside, after the cause was removed: the database is created');
 
-	# it is disturbed before, and after, it is made
+	# a fault occurs before or after the database is created
 	foreach ([ 'lost', 'said' ], [ 'lost', 'done' ], [ 'killed', 'done' ], [ 'crashed', 'done' ])
 	{
 		my ($how, $where) = @$_;
@@ -257,7 +257,7 @@ sub other_definition
 		resumed_ok($db, $stock, $name, '-j2') if $how eq 'killed';
 		restored_as_stock_ok($node, $db, $stock, end_dump($run), $run->{err}, $name) if $how ne 'killed';
 		stop_stopper($stopper);
-		is(value($node, 'postgres', $beside), 1, "$name: it is made");
+		is(value($node, 'postgres', $beside), 1, "$name: the database is created");
 	}
 }
 {

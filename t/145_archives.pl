@@ -84,7 +84,7 @@ sub read_ok
 	my ($what, $path, $expected, $message) = @_;
 	my ($data, $err) = read_archive($path);
 	like($err, $message // qr/^$/, "$what: no other message than expected");
-	is(join(' ', sort keys %{ $data // {} }), join(' ', sort keys %$expected), "$what: all is there");
+	is(join(' ', sort keys %{ $data // {} }), join(' ', sort keys %$expected), "$what: names of the data");
 	is(join(' ', grep { ($data->{$_} // '') ne $expected->{$_} } sort keys %$expected),
 		'', "$what: as it was");
 	return;
@@ -119,7 +119,7 @@ sub refused_archive_ok
 my $plain = stock_dump('plain', '-Fd', '-Z0');
 my $expected = plain_data($plain);
 is(scalar(grep { /entry/ } keys %$expected), 5, 'rows of all tables');
-is(scalar(grep { /object/ } keys %$expected), 5, 'all large objects');
+is(scalar(grep { /object/ } keys %$expected), 5, 'number of large objects');
 my %custom;
 foreach my $codec (codecs($node))
 {
@@ -186,8 +186,8 @@ foreach (
 
 my $no_manifest = damaged($ours, gone($manifest_name));
 ($rc, $out, $err) = run_program($program, '--read-archive', $no_manifest);
-is($rc, 0, 'ours without a manifest is read');
-like($err, qr/warning: archive .* has no manifest/, 'and that is told');
+is($rc, 0, 'an archive of pg_pardump without a manifest: exit code');
+like($err, qr/warning: archive .* has no manifest/, 'an archive of pg_pardump without a manifest: warning');
 write_bytes("$no_manifest/$manifest_name", '{}');
 refused_archive_ok('ours with a damaged manifest', $no_manifest,
 	qr/archive .* is damaged: file "\Q$manifest_name\E": /);
@@ -222,8 +222,8 @@ sub damage_ok
 	my ($what, $path, $file, $step, $pattern) = @_;
 	my ($rc, $out) = run_program($program, '--damage-archive', $path, $file, $step);
 	note("$what: $out");
-	is($rc, 0, "$what: damaged");
-	like($out, $pattern, "$what: what came of it");
+	is($rc, 0, "$what: exit code of the program");
+	like($out, $pattern, "$what: output of the program");
 	return;
 }
 

@@ -152,7 +152,7 @@ foreach my $kind (sort keys %archives)
 	is(value($node, $db, q{SELECT count(*), count(*) FILTER (WHERE note = 'seen') FROM big}),
 		"$rows|$n", 'seen: pieces are not loaded again');
 	is(value($node, $db, q{SELECT count(*) FILTER (WHERE b = 'seen') FROM other}), $others,
-		'seen: nor are tables');
+		'seen: tables are not loaded again');
 }
 
 # what has been done is told
@@ -322,7 +322,7 @@ foreach my $kind (sort keys %archives)
 	my $big = value($node, $db, q{SELECT 'big'::regclass::oid});
 	refused_ok($db, $ours, 'definitions', qr/\A[^\n]*errors ignored on restore: 1\n.*hint: .*\n\z/, '--resume', '--clean');
 	complete_ok($db, 'definitions');
-	is(value($node, $db, q{SELECT 'big'::regclass::oid}), $big, 'definitions: none is made again');
+	is(value($node, $db, q{SELECT 'big'::regclass::oid}), $big, 'definitions: the table is not created again');
 }
 
 # ---- half of the large objects

@@ -97,10 +97,10 @@ my $copy = same_ok($archives{directory}, 'one job', $shop);
 	my ($page, $log) = map { new_path($_) } qw(page.html events.json);
 	my ($rc, $out, $err) = restore($archives{chunks}, '-j2', "--compare-with=$shop", '--progress',
 		"--report=$page", "--log-json=$log");
-	is("$rc$out", '0', 'it tells: exit code');
-	like($err, qr/^compared [^\n]*, [\d,]+ rows? in \d+\.\d s: no differences found\n\z/m, 'it tells: a summary, at the end');
-	like(slurp_file($page), qr/Source and target have the same contents/, 'it tells: the page');
-	like(slurp_file($log), qr/"compare"/, 'it tells: an event');
+	is("$rc$out", '0', 'the same contents: exit code');
+	like($err, qr/^compared [^\n]*, [\d,]+ rows? in \d+\.\d s: no differences found\n\z/m, 'the same contents: summary');
+	like(slurp_file($page), qr/Source and target have the same contents/, 'the same contents: page of --report');
+	like(slurp_file($log), qr/"compare"/, 'the same contents: event');
 }
 
 # Restored databases have other OIDs.
@@ -142,7 +142,7 @@ differs_ok(qr/error: large objects differ: 2 in each, with different OIDs or con
 	is("$rc$out", '1', 'after errors: exit code');
 	like($err, qr/table .*"a b" differs\n.*detail: Rows: 3,000 in the source, 0 in the target\.\n.*detail: Only in the source: 3,000 rows/m,
 		'after errors: message');
-	like($err, qr/errors ignored on restore: \d+\n/, 'after errors: they are counted');
+	like($err, qr/errors ignored on restore: \d+\n/, 'after errors: number of ignored errors');
 	like($err, qr/All rows of 5 of 6 tables were committed on the target, but not of "odd ""names"""\."a b"\.$/m,
 		'after errors: account');
 }
@@ -163,7 +163,7 @@ differs_ok(qr/error: large objects differ: 2 in each, with different OIDs or con
 	write_toc($toc, $archive);
 	my ($rc, $out, $err) = restore($archive, "--compare-with=$shop");
 	is("$rc$out", '1', 'a column that is SQL: exit code');
-	like($err, qr/error: table public\.plain differs\n.*detail: Rows: 20,000 in the source, 0 in the target\.\n.*detail: Only in the source: about [\d,]+ rows/, 'a column that is SQL: its table has no rows');
+	like($err, qr/error: table public\.plain differs\n.*detail: Rows: 20,000 in the source, 0 in the target\.\n.*detail: Only in the source: about [\d,]+ rows/, 'a column that is SQL: message about the table');
 	unlike($err, qr/evil was called/, 'a column that is SQL: the source does not run it');
 	sql($source, 'shop', 'DROP DOMAIN deceit; DROP FUNCTION evil');
 }
@@ -188,12 +188,12 @@ refused_ok(qr/database "nowhere" does not exist/, 'no such database', $archives{
 refused_ok(qr/option --trust-owners requires option --compare-with/, 'trust in none',
 	$archives{custom}, '--trust-owners');
 refused_ok(qr/option --compare-with cannot be used when pg_restore runs the restore/,
-	'what stock does', $archives{custom}, "--compare-with=$shop", '-1');
+	'a restore that pg_restore runs', $archives{custom}, "--compare-with=$shop", '-1');
 {
 	my ($rc, $out, $err, $copy) = restore($archives{custom}, '--check', "--compare-with=$shop");
-	is("$rc " . check_list($out), "0 no problems found\n", '--check: looks at the source') or diag($err);
+	is("$rc " . check_list($out), "0 no problems found\n", '--check: exit code and problems') or diag($err);
 	($rc, $out, $err) = restore($archives{custom}, '--check', '--compare-with=' . $source->connstr('nowhere'));
-	is($rc, 1, '--check: of no such database');
+	is($rc, 1, '--check with a database that does not exist: exit code');
 }
 
 $source->stop;

@@ -78,12 +78,12 @@ my $old = [ 'CREATE TABLE t (i int, t text)', 'COMMIT', 'BEGIN', 'TRUNCATE t' ];
 foreach my $statement ('COPY t FROM STDIN FREEZE', 'COPY t FROM STDIN (FREEZE)', 'COPY t FROM STDIN (FORMAT text, FREEZE on)')
 {
 	same_ok('us', $statement, $new, $statement, $data);
-	is(not_frozen('ours.t'), '0 0', 'all is frozen');
+	is(not_frozen('ours.t'), '0 0', "$statement: all pages are frozen");
 }
 same_ok('us', 'a truncated table', $old, 'COPY t FROM STDIN (FREEZE)', $data);
-is(not_frozen('ours.t'), '0 0', 'all is frozen');
+is(not_frozen('ours.t'), '0 0', 'a truncated table: all pages are frozen');
 same_ok('us', 'not FREEZE', $new, 'COPY t FROM STDIN (FREEZE off)', $data);
-like(not_frozen('ours.t'), qr/^6000 [1-9]\d*$/, 'nothing is frozen');
+like(not_frozen('ours.t'), qr/^6000 [1-9]\d*$/, 'without FREEZE, no page is frozen');
 same_ok('us', 'an empty table', $new, 'COPY t FROM STDIN (FREEZE)', []);
 
 # the second COPY's rows follow on a page of the first's

@@ -77,23 +77,23 @@ sub both
 	my ($rc2, undef, $err2) = run_parrestore($node, $ours, $archive, @options);
 	my @validated = slurp_file($node->logfile, $offset) =~ /ALTER TABLE ONLY .* VALIDATE CONSTRAINT (.*)/g;
 	is("$rc2 " . errors_ignored($err2), "$rc1 " . errors_ignored($err1), "@options: exit code and number of errors") or diag($err2);
-	is(keys_of($ours), keys_of($theirs), "@options: the keys of stock's");
+	is(keys_of($ours), keys_of($theirs), "@options: the keys are those of pg_restore");
 	return ($err1, $err2, $ours, sort @validated);
 }
 
 my $archive = new_path('archive');
 run_program('pg_dump', '-Fd', '-Z0', '-f', $archive, '-d', $node->connstr('source'));
 my ($err1, $err2, $db, @validated) = both($archive, '-j2');
-is("$err1$err2", '', 'nothing is said');
+is("$err1$err2", '', 'no messages');
 is(join(', ', @validated), join(', ', ('"Fk; one"') x 3, ('fk_two') x 3),
 	'partitions of two keys are validated by themselves: not those of rivals, nor of what references a partitioned table');
-like(keys_of($db), qr/^middle_1 Fk; one customer of middle Fk; one t f 1 /m, 'as they are to be');
+like(keys_of($db), qr/^middle_1 Fk; one customer of middle Fk; one t f 1 /m, 'the keys of the partition after the restore');
 my ($rc) = run_program('psql', '-Xqc', 'UPDATE middle_1 SET "Cust; (" = 5000 WHERE id = 30000', '-d', $node->connstr($db));
-isnt($rc, 0, 'and in force');
+isnt($rc, 0, 'the key of the partition refuses an update');
 value($node, $db, 'UPDATE customer SET b = 7 WHERE id = 10');
-is(value($node, $db, 'SELECT count(*) FROM "Big; t" WHERE b = 7'), 80, 'on both sides');
+is(value($node, $db, 'SELECT count(*) FROM "Big; t" WHERE b = 7'), 80, 'the key cascades an update of the referenced table');
 (undef, undef, undef, @validated) = both($archive, '-j2', '--index-jobs=1');
-is("@validated", '', 'one session: none');
+is("@validated", '', 'one session: no key of a partition is validated');
 
 # --- rows that do not fit
 
@@ -102,9 +102,9 @@ my $violated = new_path('violated');
 run_program('pg_dump', '-Fc', '-Z0', '-f', $violated, '-d', $node->connstr('source'));
 ($err1, $err2, $db) = both($violated, '-j3');
 my @errors = map { join '|', sort /(ERROR: .* violates foreign key constraint .*|Key .* is not present in .*)/g } $err1, $err2;
-like($errors[0], qr/ERROR:  insert or update on table "Middle 2" violates foreign key constraint "fk_two"/, "stock's error");
-is($errors[1], $errors[0], 'is ours') or diag($err2);
-is(value($node, $db, q{SELECT count(*) FROM pg_constraint WHERE contype = 'f' AND conname IN ('Fk; one', 'fk_two')}), 0, 'no key is left over');
+like($errors[0], qr/ERROR:  insert or update on table "Middle 2" violates foreign key constraint "fk_two"/, "error of pg_restore");
+is($errors[1], $errors[0], 'pg_parrestore reports the same errors') or diag($err2);
+is(value($node, $db, q{SELECT count(*) FROM pg_constraint WHERE contype = 'f' AND conname IN ('Fk; one', 'fk_two')}), 0, 'violated keys do not exist afterwards');
 
 # --- the table's own statement fails, which ends the run
 
@@ -117,11 +117,11 @@ sql($node, $db, q{CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsq
 my $offset = -s $node->logfile;
 (my $ended, undef, $err2) = run_parrestore($node, $db, $archive, '-j2', '-e');
 is($ended, 1, '-e: exit code');
-like($err2, qr/^pg_parrestore: error: could not execute query: ERROR:  refused$/m, '-e: the error');
-unlike($err2, qr/could not drop/, '-e: keys of partitions are dropped');
-like(slurp_file($node->logfile, $offset), qr/VALIDATE CONSTRAINT fk_two/, '-e: which had been made');
+like($err2, qr/^pg_parrestore: error: could not execute query: ERROR:  refused$/m, '-e: message');
+unlike($err2, qr/could not drop/, '-e: no message about keys that could not be dropped');
+like(slurp_file($node->logfile, $offset), qr/VALIDATE CONSTRAINT fk_two/, '-e: keys of partitions had been validated');
 is(value($node, $db, q{SELECT count(*) FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
-	WHERE k.contype = 'f' AND c.relispartition AND k.conparentid = 0}), 0, '-e: none is left over');
+	WHERE k.contype = 'f' AND c.relispartition AND k.conparentid = 0}), 0, '-e: no separate key of a partition is left');
 
 # --- the leader is killed while a partition is validated
 
@@ -146,7 +146,7 @@ is(value($node, $db, q{SELECT count(*) FROM pg_constraint WHERE conrelid = '"Big
 	'killed: the table has no key yet');
 (my $resumed, undef, $err2) = run_parrestore($node, $db, $archive, '-j1', '--resume');
 is("$resumed $err2", '0 ', 'killed: resumed');
-is(keys_of($db), keys_of('theirs1'), "killed: the keys of stock's");
+is(keys_of($db), keys_of('theirs1'), "killed: the keys are those of pg_restore");
 
 $node->stop;
 done_testing();

@@ -153,8 +153,8 @@ if (!$of_table)
 	is(scalar(@more), 2 * 2 * 2 * @keys, 'their triggers depend on the table above, too');
 	@ours = without(\@ours, \@more);
 }
-is(join("\n", without(\@theirs, \@ours)), '', 'nothing is missing');
-is(join("\n", without(\@ours, \@theirs)), '', 'nothing is else');
+is(join("\n", without(\@theirs, \@ours)), '', 'no row of the catalogs is missing');
+is(join("\n", without(\@ours, \@theirs)), '', 'the catalogs contain no additional rows');
 
 $node->stop;
 done_testing();

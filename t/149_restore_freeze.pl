@@ -83,31 +83,31 @@ foreach my $case (@cases)
 	cmp_ok($wal, '<', value($node, $db, q{SELECT pg_table_size('large')}), "$what: next to no WAL of the rows");
 }
 
-# --- which must not be truncated
+# --- tables that must not be truncated
 
 my $db = empty_copy($node, 'source', 'there');
 sql($node, $db, q{CREATE TABLE alone (id int, t text); INSERT INTO alone VALUES (-1, 'precious');
 	CREATE TABLE leaf (id int, t text)});
 my ($rc, undef, $err) = run_parrestore($node, $db, $archives{directory}, '-j1', '--allow-existing');
-is($rc, 1, 'tables that are there: errors');
-is(value($node, $db, q{SELECT count(*) || ' ' || min(id) FROM alone}), '10001 -1', 'what was there stays');
-like(pages($db), qr/^0 1, 0 1, 0 1, 1 0$/, 'only the one that was made is frozen');
+is($rc, 1, 'existing tables: exit code');
+is(value($node, $db, q{SELECT count(*) || ' ' || min(id) FROM alone}), '10001 -1', 'existing tables: the existing row is kept');
+like(pages($db), qr/^0 1, 0 1, 0 1, 1 0$/, 'existing tables: only the created table is frozen');
 
 $db = empty_copy($node, 'source', 'data_only');
 parrestore_ok($node, $db, $archives{directory}, 'definitions', '--section=pre-data');
 sql($node, $db, q{INSERT INTO alone VALUES (-1, 'precious')});
 parrestore_ok($node, $db, $archives{directory}, 'data', '--data-only', '-j2');
-is(value($node, $db, q{SELECT count(*) || ' ' || min(id) FROM alone}), '10001 -1', 'what was there stays, with data alone');
-is(pages($db), '0 1, 0 1, 0 1, 0 1', 'and nothing is frozen');
+is(value($node, $db, q{SELECT count(*) || ' ' || min(id) FROM alone}), '10001 -1', '--data-only: the existing row is kept');
+is(pages($db), '0 1, 0 1, 0 1, 0 1', '--data-only: no table is frozen');
 
-# made by the run, but another was faster: an event trigger
+# the run creates the table, but an event trigger inserts a row first
 $db = empty_copy($node, 'source', 'faster');
 sql($node, $db, q{CREATE FUNCTION faster() RETURNS event_trigger LANGUAGE plpgsql AS $$
 	BEGIN IF to_regclass('public.alone') IS NOT NULL AND to_regclass('public.mark') IS NULL THEN
 		CREATE TABLE public.mark (); INSERT INTO public.alone VALUES (-1, 'precious'); END IF; END $$;
 	CREATE EVENT TRIGGER faster ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION faster()});
 parrestore_ok($node, $db, $archives{directory}, 'a table with a row as soon as it is made', '-j1');
-is(value($node, $db, q{SELECT count(*) || ' ' || min(id) FROM alone}), '10001 -1', 'the row stays');
+is(value($node, $db, q{SELECT count(*) || ' ' || min(id) FROM alone}), '10001 -1', 'the row of the event trigger is kept');
 
 # --- rows that cannot be loaded, and a target that cannot
 
@@ -117,9 +117,9 @@ my ($file) = grep { -s $_ > 1e6 && slurp_file($_) =~ /^1\t/ } glob "$damaged/*.d
 truncate $file, 1_000_000;
 $db = empty_copy($node, 'source', 'damaged');
 ($rc, undef, $err) = run_parrestore($node, $db, $damaged, '-j1');
-is("$rc " . errors_ignored($err), '1 1', 'data that are cut: an error');
-is(value($node, $db, 'SELECT count(*) FROM alone') * value($node, $db, 'SELECT count(*) FROM leaf'), 0, 'none of its rows');
-is(value($node, $db, 'SELECT count(*) FROM "Small t"'), 10, 'the rest is there');
+is("$rc " . errors_ignored($err), '1 1', 'data that are cut: exit code and number of errors');
+is(value($node, $db, 'SELECT count(*) FROM alone') * value($node, $db, 'SELECT count(*) FROM leaf'), 0, 'data that are cut: one of the tables is empty');
+is(value($node, $db, 'SELECT count(*) FROM "Small t"'), 10, 'data that are cut: another table contains its rows');
 
 $node->stop;
 done_testing();
