@@ -168,7 +168,7 @@ sub recorded_when
 	$reader->query('BEGIN; DECLARE c CURSOR FOR SELECT length(pardump.pg_pardump_read(\'felt\', \'{m,s}\', 0, NULL, \'none\'))');
 	$reader->query('FETCH 1 FROM c');
 	sql($node, 'defined', $_) foreach @changes;
-	cmp_ok(@{ $reader->query('FETCH ALL FROM c')->{rows} }, '>', 0, 'there were more rows to read');
+	cmp_ok(@{ $reader->query('FETCH ALL FROM c')->{rows} }, '>', 0, 'the cursor had more rows');
 	my $recorded = $reader->first_value('SELECT fingerprint IS NOT NULL FROM pardump.pg_pardump_last_fingerprint()');
 	close $reader->{socket};
 	return $recorded;
@@ -176,10 +176,10 @@ sub recorded_when
 
 sql($node, 'defined', q{CREATE TABLE felt AS SELECT 'sad'::mood AS m, repeat('x', 1000) AS s FROM generate_series(1, 5000)});
 is(recorded_when(), 't', 'a fingerprint is recorded');
-is(recorded_when(q{ALTER TYPE mood RENAME VALUE 'sad' TO 'blue'}), 'f', 'not if a label changes meanwhile');
+is(recorded_when(q{ALTER TYPE mood RENAME VALUE 'sad' TO 'blue'}), 'f', 'a label changes meanwhile: no fingerprint');
 is(recorded_when(q{ALTER TYPE mood RENAME VALUE 'blue' TO 'sad'}, q{ALTER TYPE mood RENAME VALUE 'sad' TO 'blue'}),
-	'f', 'nor if it changes there and back');
-is(recorded_when(q{ALTER TYPE pair ADD ATTRIBUTE c int}), 't', 'but of another type');
+	'f', 'a label changes and changes back: no fingerprint');
+is(recorded_when(q{ALTER TYPE pair ADD ATTRIBUTE c int}), 't', 'another type changes: a fingerprint');
 
 # ---- a cluster that was put back
 

@@ -43,13 +43,13 @@ my $mon = first_archive($node, 'shop', 'the first');
 		$_->{Fingerprint} && ($_->{Fingerprint} !~ /^[0-9a-f]{32}$/ || $_->{'First-Fingerprint'} !~ /^[0-9a-f]{32}$/
 			|| $_->{Definition} !~ /^[0-9a-f]{64}$/ || $_->{'Table-OID'} == 0 || $_->{'Relation-Blocks'} == 0)
 	} row_files($mon);
-	is_deeply(\@odd, [], 'the first: what a file has');
-	is(scalar(grep { $_->{Reused} } row_files($mon)), 0, 'the first: nothing is reused');
+	is_deeply(\@odd, [], 'the first: members of files in the manifest');
+	is(scalar(grep { $_->{Reused} } row_files($mon)), 0, 'the first: number of reused files');
 	cmp_ok(scalar(() = how($mon, $_) =~ /\./g), '>=', 3, "the first: chunks of $_") foreach @fingerprinted;
 	is_deeply([ grep { (stat)[2] & 077 } glob "$mon/*" ], [], 'the first: for its owner only');
 	my $without = read_manifest(full_archive($node, 'shop', 'without fingerprints'));
 	ok(!defined $without->{'Fingerprint-Key'} && !grep({ $_->{Fingerprint} } @{ $without->{Files} }),
-		'without the option no fingerprints');
+		'without the option, the manifest contains no fingerprints');
 }
 
 # ---- nothing has changed; what is told of it
@@ -74,7 +74,7 @@ my $unchanged;
 	my ($were, $are) = map {
 		[ map { my $file = $_; [ @$file{@same} ] } grep { $_->{Fingerprint} } row_files($_) ]
 	} $mon, $unchanged;
-	is_deeply($are, $were, 'nothing has changed: what the manifest says of files');
+	is_deeply($are, $were, 'nothing has changed: files in the manifest');
 
 	my @reused = grep { $_->{Reused} } row_files($unchanged);
 	my $rows = () = row_files($unchanged);
@@ -147,8 +147,8 @@ my $tue;
 		push @stale, $new if $new->{Reused} && !$same;
 		push @missed, $new if !$new->{Reused} && $same;
 	}
-	is_deeply(\@stale, [], "$what: what is reused is the same");
-	is_deeply(\@missed, [], "$what: what is the same is reused");
+	is_deeply(\@stale, [], "$what: reused files have the same rows");
+	is_deeply(\@missed, [], "$what: files with the same rows are reused");
 	like(how($tue, 'appended'), qr/^l+\.+$/, "$what: a table that is appended to");
 	like(how($tue, 'parts_old'), all_of('l'), "$what: a partition of the past");
 	like(how($tue, 'updated'), qr/^l+\..*l.*\.$/, "$what: a stretch that is updated");
@@ -162,7 +162,7 @@ my $tue;
 	$data = fingerprint($node, 'shop');
 	my $wed = incremental_ok($node, 'shop', 'the third', $tue);
 	like(how($wed, $_), all_of('l'), "the third: $_ as it was") foreach qw(parts_new types);
-	like(how($wed, 'appended'), qr/^(?=.*l)(?=.*\.)/, 'the third: what was changed after the snapshot');
+	like(how($wed, 'appended'), qr/^(?=.*l)(?=.*\.)/, 'the third: files changed after the snapshot are dumped');
 	my $inherited = grep { (stat)[3] > 2 } glob "$wed/*";
 	cmp_ok($inherited, '>', 0, 'the third: files of the first');
 	my $apart = damaged($mon, sub { });
@@ -221,7 +221,7 @@ foreach my $codec (grep { /gzip|zstd/ } codecs($node))
 	like(how($dir, 'docs'), all_of('l'), '--where removed: another table is');
 	# tables that were not dumped before
 	$dir = incremental_ok($node, 'shop', 'more tables', $dir, full => $full);
-	like(how($dir, 'docs'), all_of('l'), 'more tables: those that were there');
+	like(how($dir, 'docs'), all_of('l'), 'more tables: files of the old tables are reused');
 	like(how($dir, 'updated'), all_of('.'), 'more tables: others');
 	$dir = incremental_ok($node, 'shop', '--sample', $base, options => [ '-t', 'docs', '--sample=docs:50' ]);
 	like(how($dir, 'docs'), all_of('.'), '--sample: not reused');
@@ -237,7 +237,7 @@ foreach my $try ([ 'Server-Version', qr/.*version.*/ ], [ 'Tool-Version', qr/.*v
 	my $other = damaged($base, other_manifest(sub { s/("$member": ")/${1}0/ or die "no $member" }));
 	my $dir = incremental_ok($node, 'shop', "other $member", $other, full => $full,
 		warning => previous_unused($other, $reason));
-	is(scalar(grep { $_->{Reused} } row_files($dir)), 0, "other $member: nothing is reused");
+	is(scalar(grep { $_->{Reused} } row_files($dir)), 0, "other $member: number of reused files");
 	system_or_bail('rm', '-rf', $dir, $other);
 }
 
@@ -267,7 +267,7 @@ foreach my $method (qw(link clone copy))
 	my $dir = incremental_ok($node, 'shop', "by $method", $base, full => $full,
 		options => ["--incremental-copy-method=$method"]);
 	like(how($dir, $_), $method eq 'link' ? all_of('l') : all_of('c'), "by $method: $_") foreach @fingerprinted;
-	is_deeply([ grep { (stat)[2] & 077 } glob "$dir/*" ], [], "by $method: for the owner only");
+	is_deeply([ grep { (stat)[2] & 077 } glob "$dir/*" ], [], "by $method: only the owner may read the files");
 	my $way = $method eq 'clone' ? $cloned : $method;
 	my @other = grep { $_->{Reused} && $_->{Reused} ne $way } row_files($dir);
 	is(scalar(@other), 0, "by $method: all by $way");
@@ -297,7 +297,7 @@ SKIP:
 	local $ENV{SYSTEM_FAULT} = "linkat /$file";
 	my $dir = incremental_ok($node, 'shop', $what, $base, full => $full);
 	is((row_files($dir, 'docs'))[0]{Path}, $file, "$what: under the same name");
-	is((row_files($dir, 'docs'))[0]{Reused}, $cloned, "$what: it is copied");
+	is((row_files($dir, 'docs'))[0]{Reused}, $cloned, "$what: the file is copied");
 	unlike(how($dir, 'docs'), qr/\./, "$what: nothing is dumped for that");
 	like(how($dir, 'appended'), all_of('l'), "$what: others are linked");
 	system_or_bail('rm', '-rf', $dir);
@@ -314,7 +314,7 @@ SKIP:
 	local $ENV{SYSTEM_FAULT} = "noproc /$file";
 	my $dir = incremental_ok($node, 'shop', $what, $old, full => $full);
 	is(-s "$old/$file", 0, "$what: another file has the name");
-	is((row_files($dir, 'docs'))[0]{Reused}, $cloned, "$what: it is not linked");
+	is((row_files($dir, 'docs'))[0]{Reused}, $cloned, "$what: the file is not linked");
 	like(how($dir, $_), $_ eq 'docs' ? qr/^cl+$/ : all_of('l'), "$what: $_") foreach @fingerprinted;
 	system_or_bail('rm', '-rf', $dir, $old);
 }
@@ -330,7 +330,7 @@ SKIP:
 	my $old = first_archive($node, 'ascii', $what);
 	sql($node, 'ascii', q{UPDATE bytes SET t = convert_from('\xe8ff', 'SQL_ASCII') WHERE id = 12000});
 	my $dir = incremental_ok($node, 'ascii', $what, $old);
-	like(how($dir, 'bytes'), qr/^l+\.$/, "$what: what has changed is dumped");
+	like(how($dir, 'bytes'), qr/^l+\.$/, "$what: the changed file is dumped");
 }
 
 # ---- room: links need none
@@ -349,9 +349,9 @@ SKIP:
 	like($room->(), qr/warning: the file system of directory/, 'room: a full dump');
 	is(check_list($room->("--incremental=$base")), "no problems found\n", 'room: links');
 	like($room->("--incremental=$base"), qr/^  archive: about \d\S* \w+\b.*\n  reused from the previous archive: up to \d\S* \w+\n  free disk space: .*$/m,
-		'room: what may be used again');
+		'room: bytes of files that may be reused');
 	my ($event) = grep { $_->{event} eq 'check_plan' } map { decode_json($_) } split /\n/, $room->("--incremental=$base", '--log-json=-');
-	cmp_ok($event->{reusable_bytes}, '>', 0, 'room: what may be used again, as an event');
+	cmp_ok($event->{reusable_bytes}, '>', 0, 'room: event with the bytes that may be reused');
 	my $copies = $room->("--incremental=$base", '--incremental-copy-method=copy');
 	like($copies, qr/warning: the file system of directory.*Files of the previous archive that might have to be copied take \S+ [kM]B/s,
 		'room: copies');
@@ -436,7 +436,7 @@ sub starts { return map { $_->{'Start-Block'} } row_files($_[0], 't'); }
 	cmp_ok(blocks(), '<=', 151, 'the table is shorter');
 	($before, $after) = $next->('shrunk');
 	cmp_ok((starts($after))[-1], '<', 151, 'shrunk: no range beyond its end');
-	like(how($after, 't'), qr/^lll/, 'shrunk: what is left of it');
+	like(how($after, 't'), qr/^lll/, 'shrunk: remaining files are reused');
 
 	sql($node, 'cuts', $_) foreach 'DELETE FROM t', 'VACUUM t';
 	($before, $after) = $next->('without blocks');
@@ -459,7 +459,7 @@ sub starts { return map { $_->{'Start-Block'} } row_files($_[0], 't'); }
 	# the size of chunks is that of the archive before, unless it is said
 	my ($rc, undef, $err) = run_program('pg_pardump', '-j3', '-Z0', "--incremental=$last", '-f', my $dir = new_path('inherited'),
 		'-d', $node->connstr('cuts'));
-	is("$rc$err", '0', 'no --chunk-size: works');
+	is("$rc$err", '0', 'no --chunk-size: exit code and messages');
 	is(ranges($dir, $_), ranges($last, $_), "no --chunk-size: ranges of $_") foreach qw(t other);
 	like(how($dir, $_), all_of('l'), "no --chunk-size: $_ is reused") foreach qw(t other);
 }

@@ -32,7 +32,7 @@ sub all_of { return qr/^\Q$_[0]\E+$/; }
 sub all_dumped_ok
 {
 	my ($dir, $what) = @_;
-	is(scalar(grep { $_->{Reused} } row_files($dir)), 0, "$what: nothing is reused");
+	is(scalar(grep { $_->{Reused} } row_files($dir)), 0, "$what: number of reused files");
 	return;
 }
 
@@ -61,7 +61,7 @@ sub all_dumped_ok
 	my $dir = incremental_ok($node, 'shop', $what, $old, options => ['-v'], full => $full, warning => qr/./);
 	like(how($dir, 'updated'), qr/^\.{4}l+$/, "$what: cut, longer, changed, missing");
 	like(how($dir, 'appended'), qr/^\.{4}l+$/, "$what: link, fifo, directory, empty");
-	like(how($dir, 'docs'), qr/^[.c]l+$/, "$what: what others could write is not linked");
+	like(how($dir, 'docs'), qr/^[.c]l+$/, "$what: files that others could write are not linked");
 	is_deeply([ grep { (stat)[2] & 077 } glob "$dir/*" ], [], "$what: the new archive is for its owner only");
 	my $new = incremental($node, 'shop', $old);
 	is($new->{rc}, 0, "$what: exit code");
@@ -103,7 +103,7 @@ foreach my $try (
 	my $new = incremental($node, 'shop', damaged($mon, $damage));
 	is($new->{rc}, 1, "$what: exit code");
 	like($new->{err}, qr/\Apg_pardump: error: $message\z/, "$what: message");
-	ok(!-e $new->{dir}, "$what: nothing is made");
+	ok(!-e $new->{dir}, "$what: no archive is created");
 }
 foreach my $try ([ 'without checksums', '--manifest-checksums=NONE', qr/.*checksum.*/ ], [ 'without fingerprints', undef, qr/.*fingerprint.*/ ])
 {
@@ -160,7 +160,7 @@ SQL
 		is($rc, 1, 'PREVIOUS is -f: exit code');
 		like($err, qr/error: the new archive cannot be in the directory of the previous archive, /, 'PREVIOUS is -f: message');
 	}
-	verified_ok($old, 'PREVIOUS is -f: it is left as it was');
+	verified_ok($old, 'PREVIOUS is -f: the archive is not changed');
 	# through a link it may be named
 	my $dir = incremental_ok($node, 'shop', 'PREVIOUS is a link', $link, full => full_archive($node, 'shop', 'now'));
 	like(how($dir, 'docs'), all_of('l'), 'PREVIOUS is a link: reused');
@@ -218,7 +218,7 @@ sub glob_rows { my @files = glob "$_[0]/[0-9]*.dat"; return @files; }
 	my $run = run_with_fault($what, $old, 9, sub { system_or_bail('rm', '-rf', $old) });
 	like($run->{err}, qr/\A(pg_pardump: warning: file "\Q$old\E\/\d+\.dat" is missing; dumping its rows again\n)+\z/, "$what: warnings");
 	my @reused = grep { $_->{Reused} } row_files($run->{dir});
-	cmp_ok(scalar(@reused), '>', 0, "$what: what was linked before stays");
+	cmp_ok(scalar(@reused), '>', 0, "$what: files that were linked before are reused");
 	cmp_ok(scalar(@reused), '<', scalar(grep { $_->{Fingerprint} } row_files($base)), "$what: the others are dumped");
 }
 {
@@ -246,12 +246,12 @@ foreach my $try ([ 'a worker is killed', sub { kill KILL => $_[1] } ],
 	my $run = start_dump("host=$moments->{host} port=$moments->{port} dbname=shop", @Pardump::Incremental::chunks, '-j1',
 		"--incremental=$base");
 	wait_in_run($run, 'the moment', sub { my @held = moment_held($moments); return @held > 0 });
-	cmp_ok($links->(), '>', $before, 'interrupted: there were links');
+	cmp_ok($links->(), '>', $before, 'interrupted: links were created before');
 	kill TERM => $run->{pid};
 	is(end_dump($run), 1, 'interrupted: exit code');
 	stop_moments($moments);
-	ok(!-e $run->{dir}, 'interrupted: nothing is left');
-	is($links->(), $before, 'interrupted: and are none');
+	ok(!-e $run->{dir}, 'interrupted: the archive is removed');
+	is($links->(), $before, 'interrupted: the links are removed');
 	verified_ok($base, 'interrupted: the archive before');
 	# left by a run that was killed, an archive with links is removed as any other
 	my $left = incremental($node, 'shop', $base)->{dir};

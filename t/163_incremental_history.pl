@@ -113,7 +113,7 @@ sub stop_writer_and_server
 	my $old = first_archive($node, 'past', $what);
 	stop_writer_and_server($writer);
 	$node->start;
-	is(value($node, 'past', 'SELECT count(*) FROM t WHERE id = 2002'), 0, "$what: is lost");
+	is(value($node, 'past', 'SELECT count(*) FROM t WHERE id = 2002'), 0, "$what: the row is lost");
 	sql($node, 'past', q{INSERT INTO t VALUES (2002, 'kept', NULL)});
 	last_is_dumped_ok($what, $old);
 }
@@ -142,9 +142,9 @@ sub stop_writer_and_server
 	my $zeros = value($node, 'past', <<'SQL');
 SELECT count(*) FROM generate_series(0, pg_relation_size('t') / 8192 - 1) b, page_header(get_raw_page('t', b::int)) h WHERE h.lsn = '0/0'
 SQL
-	cmp_ok($zeros, '>', 0, "$what: are there");
+	cmp_ok($zeros, '>', 0, "$what: the file contains zeros");
 	my $dir = incremental_ok($node, 'past', $what, $old);
-	like(how($dir, 't'), qr/^l+\.+$/, "$what: what was there is not taken again");
+	like(how($dir, 't'), qr/^l+\.+$/, "$what: old files are reused, later ones are dumped");
 	eval { $crashing->() };
 }
 
@@ -191,7 +191,7 @@ SKIP:
 	my $oid = value($node, 'postgres', q{SELECT oid FROM pg_database WHERE datname = 'past'});
 	sql($node, 'postgres', $_) foreach 'DROP DATABASE past', "CREATE DATABASE past TEMPLATE twin OID $oid STRATEGY file_copy", 'DROP DATABASE twin';
 	my $dir = incremental_ok($node, 'past', $what, $old);
-	like(how($dir, 't'), qr/^l+\.l+$/, "$what: what differs is dumped");
+	like(how($dir, 't'), qr/^l+\.l+$/, "$what: different files are dumped");
 }
 
 # ---- the next incremental dumps are taken from a standby, before and after its promotion
@@ -206,7 +206,7 @@ SKIP:
 	sql($node, 'shop', 'UPDATE updated SET n = 1 WHERE id = 10');
 	$node->wait_for_catchup($standby, 'replay', $node->lsn('flush'));
 	$dir = incremental_ok($standby, 'shop', 'a standby that has replayed', $dir, warning => $warned);
-	like(how($dir, 'updated'), qr/^\.l+.*\.$/, 'a standby that has replayed: what has changed');
+	like(how($dir, 'updated'), qr/^\.l+.*\.$/, 'a standby that has replayed: changed files are dumped');
 	# the primary ends, with what the standby has not got
 	$standby->stop;
 	sql($node, 'shop', q{UPDATE docs SET raw = 'only there' WHERE id = 100});
@@ -217,7 +217,7 @@ SKIP:
 	sql($standby, 'shop', q{UPDATE docs SET raw = 'elsewhere' WHERE id = 100});
 	$dir = incremental_ok($standby, 'shop', 'after promotion', $old);
 	like(how($dir, 'docs'), qr/^(?=.*l)(?=.*\.)/, 'after promotion: another past is found out');
-	like(how($dir, 'types'), qr/^l+$/, 'after promotion: what is the same is reused');
+	like(how($dir, 'types'), qr/^l+$/, 'after promotion: unchanged files are reused');
 	$standby->stop;
 }
 

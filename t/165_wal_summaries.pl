@@ -74,19 +74,19 @@ sub by_summaries
 my $first = first('first');
 like(read_manifest($first)->{'History-Token'}, qr/^[0-9a-f]{32}$/, 'the manifest has a token');
 my $all = join ' ', 1 .. length how($first, 't');
-cmp_ok(length how($first, 't'), '>', 4, 'chunks');
+cmp_ok(length how($first, 't'), '>', 4, 'number of chunks');
 my $second = by_summaries('nothing has changed', $first, 't', $all);
-like(how($second, 't'), qr/^l+$/, 'all is taken over');
-like(how($second, 'unlogged'), qr/^l+$/, 'unlogged tables by fingerprints');
+like(how($second, 't'), qr/^l+$/, 'nothing has changed: all files are reused');
+like(how($second, 'unlogged'), qr/^l+$/, 'nothing has changed: files of an unlogged table are reused');
 my $third = by_summaries('nothing has changed again', $second, 'docs', join ' ', 1 .. length how($first, 'docs'));
 by_summaries('unlogged', $third, 'unlogged', '');
 
 sql($node, 'shop', "UPDATE t SET t = 'new' WHERE ctid >= '(0,1)' AND ctid < '(0,9)'");
 my $changed = by_summaries('the first chunk', $third, 't', $all =~ s/^1 //r);
-like(how($changed, 't'), qr/^\.l+$/, 'it is dumped');
+like(how($changed, 't'), qr/^\.l+$/, 'the first chunk: it is dumped');
 sql($node, 'shop', 'VACUUM FREEZE t');
 my $frozen = by_summaries('freezing', $changed, 't', '');
-like(how($frozen, 't'), qr/^l+$/, 'is a change to blocks, but not of rows');
+like(how($frozen, 't'), qr/^l+$/, 'freezing: all files are reused');
 
 sql($node, 'shop', 'BEGIN; DELETE FROM t; ROLLBACK');
 my $rolled = by_summaries('a rollback', $frozen, 't', '');
@@ -167,8 +167,8 @@ sql($node, 'shop', 'CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper')
 	my $dir = new_path('dumper');
 	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', '-f', $dir, @first, '-U', 'dumper', '-d', $node->connstr('shop'));
 	is($rc, 0, 'a role without rights: exit code') or diag($err);
-	like($err, qr/warning: .*permission denied/, 'it is warned');
-	is(read_manifest($dir)->{'History-Token'}, undef, 'nothing of it in the manifest');
+	like($err, qr/warning: .*permission denied/, 'message of the warning');
+	is(read_manifest($dir)->{'History-Token'}, undef, 'the manifest contains no history token');
 
 	# as the manual says
 	sql($node, 'shop', <<'SQL');
@@ -186,7 +186,7 @@ SQL
 unlike(scalar `pg_dump -s -d '@{[ $node->connstr('shop') ]}'`, qr/pg_pardump_history/, 'pg_dump does not see it');
 sql($node, 'shop', 'CREATE PUBLICATION everything FOR ALL TABLES');
 is(value($node, 'shop', "SELECT count(*) FROM pg_publication_tables WHERE tablename = 'pg_pardump_history'"), 0,
-	'nor does a publication');
+	'the history table is in no publication');
 sql($node, 'shop', 'DROP PUBLICATION everything');
 
 # ---- a standby

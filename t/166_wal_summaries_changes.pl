@@ -125,7 +125,7 @@ $archive = by_summaries('a value out of line', $archive, docs => '');
 	sql($node, 'shop', q{COMMIT PREPARED 'later'});
 	$_->() foreach @open;
 	$archive = by_summaries($what, $run->{dir});
-	like(how($archive, 't'), qr/^\.l+\.l*\.*$/, "$what: what it has changed is dumped");
+	like(how($archive, 't'), qr/^\.l+\.l*\.*$/, "$what: changed files are dumped");
 }
 
 $node->stop;

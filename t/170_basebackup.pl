@@ -91,17 +91,17 @@ my $made = qr/^(backup_label|global\/pg_control)$/;
 is_deeply([ differences($stock, $ours, $made) ], [], 'the manifests tell the same');
 foreach my $dir (@by_extension)
 {
-	is_deeply([ differences($stock, $dir, $made) ], [], 'by the extension, too');
+	is_deeply([ differences($stock, $dir, $made) ], [], 'differences from pg_basebackup, with the extension');
 	verify_backup_ok($dir, 'by the extension');
 }
 my $files = manifest_files($ours);
-cmp_ok(scalar(keys %$files), '>', 900, 'which is of many files');
-is_deeply([ grep { $files->{$_} && !/^backup_label/ } @out ], [], 'what does not belong in it is not there');
-is_deeply([ grep { !/[\x80-\xFF]/ && !$files->{$_} } @in ], [], 'what does is');
+cmp_ok(scalar(keys %$files), '>', 900, 'the manifest contains more than 900 files');
+is_deeply([ grep { $files->{$_} && !/^backup_label/ } @out ], [], 'the manifest contains no excluded files');
+is_deeply([ grep { !/[\x80-\xFF]/ && !$files->{$_} } @in ], [], 'the manifest contains all other files');
 is(-s "$ours/more/b\xFC/\xF6", 8192, 'also under a name that is not text');
 like(slurp_file("$ours/backup_label"), qr/^START WAL LOCATION/, 'the label is the backup\'s own');
 is_deeply([ map { -e "$ours/$_" ? 1 : 0 } $forgotten, "${forgotten}_init" ], [ 0, 1 ],
-	'of an unlogged table there is the init fork only');
+	'only the init fork of an unlogged table is in the backup');
 is_deeply([ grep { /^\Q$forgotten_far\E/ } sort keys %$files ], ["${forgotten_far}_init"], 'in a tablespace, too');
 ok(-s "$ours/$near" && !-l "$ours/" . ($near =~ s/^(pg_tblspc\/\d+)\/.*/$1/r), 'a tablespace in place is a directory');
 is(readlink("$ours/" . ($far =~ s/^(pg_tblspc\/\d+)\/.*/$1/r)), $place, 'one that is not is a link');
@@ -111,7 +111,7 @@ foreach my $dir ($stock, $ours)
 {
 	$listed{$_}++ foreach grep { !m{ \./pg_wal/| \./backup_manifest} } `cd '$dir' && find . -printf '%y %m %p\n'`;
 }
-is_deeply([ sort grep { $listed{$_} != 2 } keys %listed ], [], 'so is all else that pg_basebackup makes, in the same modes');
+is_deeply([ sort grep { $listed{$_} != 2 } keys %listed ], [], 'the other entries of both backups have the same names and modes');
 
 # ---- accepted
 
@@ -120,13 +120,13 @@ verify_backup_ok($ours, 'quiet');
 my $restored = start_backup($ours, 'restored', 'allow_in_place_tablespaces = on');
 my $without = sub { return $_[0] =~ s/^(COPY public\.forgotten\w* .*?;\n).*?^\\\.\n/$1/smgr };
 is($without->(dump_of($restored)) =~ s/\Q$place\E/PLACE/gr, $without->($quiet) =~ s/\Q$location\E/PLACE/gr,
-	'all rows are there');
-is(value($restored, 'much', 'SELECT count(*) FROM forgotten'), 0, 'but those of unlogged tables');
+	'the restored server contains all rows');
+is(value($restored, 'much', 'SELECT count(*) FROM forgotten'), 0, 'the unlogged table is empty');
 is(value($restored, 'much', q{SELECT count(*) FROM pg_ls_waldir() WHERE name ~ '\.done$'}), 0, 'the server has its log');
 sql($restored, 'much', 'INSERT INTO far VALUES (0)');
 $restored->stop;
 my ($rc, $out, $err) = run_program('pg_checksums', '--check', '-D', $restored->data_dir);
-is($rc, 0, 'and no page is damaged') or diag("$out$err");
+is($rc, 0, 'pg_checksums finds no damaged page') or diag("$out$err");
 
 # ---- what it tells
 
@@ -139,7 +139,7 @@ is($rc, 0, 'and no page is damaged') or diag("$out$err");
 	is_deeply([ $events[0]{command}, @$run{qw(jobs tablespaces directory)} ], [ 'basebackup', 2, 1, $dir ], '--log-json: the run');
 	# but for the label and pg_control
 	my $n = keys(%{ manifest_files($dir) }) - 2;
-	is_deeply([ $run->{files}, @$end{qw(files checksum_failures retries)} ], [ $n, $n, 0, 0 ], '--log-json: its end');
+	is_deeply([ $run->{files}, @$end{qw(files checksum_failures retries)} ], [ $n, $n, 0, 0 ], '--log-json: last event');
 	is($events[-1]{event}, 'end', '--log-json: the last one');
 	events_valid_ok('--log-json', slurp_file($log));
 
@@ -164,7 +164,7 @@ is($rc, 0, 'and no page is damaged') or diag("$out$err");
 	my ($rc) = run_program('pg_parbasebackup', connection($node), '-D', new_path('failed'), '-c', 'fast', '-T', '/a=/b', "--log-json=$log");
 	is($rc, 1, '--log-json of a run that fails');
 	@events = map { decode_json($_) } split /\n/, slurp_file($log);
-	is($events[-1]{event}, 'failed', '--log-json: it says so');
+	is($events[-1]{event}, 'failed', '--log-json: the last event is "failed"');
 }
 
 # ---- other forms
@@ -174,7 +174,7 @@ my $none = backup_ok($node, 'no manifest', 'pg_parbasebackup', '-j2', '-X', 'fet
 	'--waldir', $waldir, '-T', "$location=" . new_path('place'));
 ok(!-e "$none/backup_manifest", '--no-manifest');
 is(readlink "$none/pg_wal", $waldir, '--waldir');
-like(listing($waldir), qr/[0-9A-F]{24}/, 'has the log');
+like(listing($waldir), qr/[0-9A-F]{24}/, 'the directory contains WAL segments');
 my $plain = backup_ok($node, 'without checksums', 'pg_parbasebackup', '--manifest-checksums=none', '-X', 'none', '--no-slot',
 	'-l', q{it's "mine"}, '-T', "$location=" . new_path('place'));
 verify_backup_ok($plain, 'without checksums', '-n');

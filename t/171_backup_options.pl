@@ -21,8 +21,8 @@ sub refused_ok
 	my $dir = new_path('refused');
 	my ($rc, $out, $err) = run_program('pg_parbasebackup', connection($node), '--no-sync', '-D', $dir, @options);
 	is("$rc$out", '1', "refused: @options");
-	like($err, $message, 'with the message');
-	ok(!-e $dir, 'and nothing is made');
+	like($err, $message, "refused: @options: message");
+	ok(!-e $dir, "refused: @options: nothing is created");
 	return;
 }
 
@@ -68,10 +68,10 @@ foreach my $try (
 	refused_ok($message, @options);
 }
 my ($rc, undef, $err) = run_program('pg_parbasebackup', connection($node));
-is($rc, 1, 'refused without a directory');
-like($err, qr/no target directory specified/, 'which is said');
+is($rc, 1, 'no directory: exit code');
+like($err, qr/no target directory specified/, 'no directory: message');
 
-# ---- directories that are there
+# ---- existing directories
 
 my $full = new_path('full');
 mkdir $full or die "could not make \"$full\": $!";
@@ -79,13 +79,13 @@ append_to_file("$full/mine", 'x');
 my $empty = new_path('empty');
 mkdir $empty or die "could not make \"$empty\": $!";
 ($rc, undef, $err) = run_program('pg_parbasebackup', connection($node), '-c', 'fast', '-D', $full);
-is($rc, 1, 'a directory that is not empty');
-like($err, qr/exists but is not empty\n.*hint: Remove or empty the directory, or specify another one\.\n\z/, 'is refused');
-is(listing($full), 'mine', 'and left as it is');
+is($rc, 1, 'a directory with a file: exit code');
+like($err, qr/exists but is not empty\n.*hint: Remove or empty the directory, or specify another one\.\n\z/, 'a directory with a file: message');
+is(listing($full), 'mine', 'a directory with a file: the file is kept');
 ($rc, undef, $err) = run_program('pg_parbasebackup', connection($node), '-c', 'fast', '-D', $empty, '--waldir', $full);
-is($rc, 1, 'so is one for the log');
-ok(-d $empty && listing($empty) eq '', 'one that was found empty is empty again');
-# with the mode that it had, which others may need to reach what is beside it
+is($rc, 1, 'a WAL directory with a file: exit code');
+ok(-d $empty && listing($empty) eq '', 'a WAL directory with a file: the other directory is empty again');
+# An existing directory keeps its mode, which other users may need to reach its parent.
 my $mode_of = sub { return sprintf '%o', (stat $_[0])[2] & 07777 };
 my ($empty_wal, $kept) = map { new_path($_) } qw(empty_wal kept);
 foreach ($empty, $empty_wal, $kept)
@@ -95,11 +95,11 @@ foreach ($empty, $empty_wal, $kept)
 }
 my @fails = (connection($node), '-c', 'fast', '-N', '-X', 'none', '-D');
 ($rc, undef, $err) = run_program('prlimit', '--fsize=10000', 'pg_parbasebackup', @fails, $empty, '--waldir', $empty_wal);
-is($rc, 1, 'a run that fails when it writes');
-like($err, qr/error: could not write file/, 'with a message');
-is(join(' ', map { listing($_) . $mode_of->($_) } $empty, $empty_wal), '1755 1755', 'both directories are empty, and have their modes');
+is($rc, 1, 'a run that fails when it writes: exit code');
+like($err, qr/error: could not write file/, 'a run that fails when it writes: message');
+is(join(' ', map { listing($_) . $mode_of->($_) } $empty, $empty_wal), '1755 1755', 'both existing directories are empty and have their modes');
 ($rc, undef, $err) = run_program('prlimit', '--fsize=10000', 'pg_parbasebackup', @fails, $kept, '--no-clean');
-is("$rc " . $mode_of->($kept), '1 700', 'what is kept is as private as a backup');
+is("$rc " . $mode_of->($kept), '1 700', 'only the owner may read the kept files');
 my $parents = new_path('parent') . '/child';
 ($rc, undef, $err) = run_program('pg_parbasebackup', connection($node), '-c', 'fast', '-N', '-D', $parents, '--sync-method=fsync');
 is("$rc$err", '0', 'parents are made');
@@ -128,18 +128,18 @@ my $backup = IPC::Run::start([ 'sh', '-c', 'exec "$@" 2>&1', 'sh', 'pg_parbaseba
 $backup->pump until $shown =~ /waiting for the checkpoint \(-c fast speeds it up\), time 0:\d\d/;
 $backup->signal('INT');
 $backup->finish;
-isnt($backup->full_result(0), 0, 'interrupted while it waits for the checkpoint');
-ok(!-e $spread, 'and nothing is left');
+isnt($backup->full_result(0), 0, 'interrupted while it waits for the checkpoint: exit code');
+ok(!-e $spread, 'interrupted while it waits for the checkpoint: nothing is left');
 
-# ---- the rights that the manual grants are enough, and needed
+# ---- the privileges of the manual are sufficient and necessary
 
 my ($grants) = slurp_file("$FindBin::RealBin/../doc/privileges.md") =~ /^    (CREATE ROLE backup LOGIN REPLICATION;\n.*?;)\n/ms;
 sql($node, 'postgres', $grants);
 my @role = ('-h', $node->host, '-p', $node->port, '-U', 'backup', '-c', 'fast', '--no-sync');
 my $dir = new_path('role');
 ($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-j2', '-D', $dir);
-is("$rc$err", '0', 'by a role with the rights of the manual');
-verify_backup_ok($dir, 'by that role');
+is("$rc$err", '0', 'a role with the privileges of the manual: exit code and messages');
+verify_backup_ok($dir, 'a role with the privileges of the manual');
 my $functions = join ' ', $grants =~ /FUNCTION (.*) TO/s;
 foreach my $function ($functions =~ /(\w+\([^)]*\))/g)
 {
@@ -147,21 +147,21 @@ foreach my $function ($functions =~ /(\w+\([^)]*\))/g)
 	$dir = new_path('role');
 	($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-D', $dir);
 	my ($name) = $function =~ /^(\w+)/;
-	is($rc, 1, "not without $function");
+	is($rc, 1, "without privilege on $function: exit code");
 	like($err, qr/the role "backup" may not take a base backup\n.*detail: The role has no privilege to execute \Q$function\E\.\n.*hint: .*"postgres": (GRANT .*;)\n\z/,
-		'which is said before anything is done');
-	ok(!-e $dir, 'and nothing is left');
+		"without privilege on $function: message");
+	ok(!-e $dir, "without privilege on $function: nothing is left");
 	my ($grant) = $err =~ /(GRANT .*;)/;
 	sql($node, 'postgres', $grant // '');
 }
 sql($node, 'postgres', 'ALTER ROLE backup NOREPLICATION');
 ($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-D', new_path('role'));
-is($rc, 1, 'not without REPLICATION');
-like($err, qr/detail: .* REPLICATION attribute .*\n.*hint: .*ALTER ROLE backup REPLICATION; or use --no-slot.*\n\z/, 'which is said');
+is($rc, 1, 'without REPLICATION: exit code');
+like($err, qr/detail: .* REPLICATION attribute .*\n.*hint: .*ALTER ROLE backup REPLICATION; or use --no-slot.*\n\z/, 'without REPLICATION: message');
 $dir = new_path('role');
 ($rc, undef, $err) = run_program('pg_parbasebackup', @role, '--no-slot', '-D', $dir);
-is("$rc$err", '0', 'but with --no-slot');
-verify_backup_ok($dir, 'without a slot');
+is("$rc$err", '0', 'without REPLICATION, --no-slot: exit code and messages');
+verify_backup_ok($dir, 'without REPLICATION, --no-slot');
 sql($node, 'postgres', 'ALTER ROLE backup REPLICATION');
 
 # the extension is used if the role has the privilege; the role's other settings do not matter:
@@ -183,7 +183,7 @@ foreach my $try ([ 'SELECT 1', qr/^pg_parbasebackup: no permission to use extens
 	($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-v', '-c', 'spread', '-D', $dir);
 	is($rc, 0, "$grant: exit code");
 	unlike($err, qr/warning/i, "$grant: without a warning");
-	like($err, $said, "$grant: what reads");
+	like($err, $said, "$grant: message about the extension");
 	verify_backup_ok($dir, $grant);
 }
 sql($node, 'postgres', 'ALTER ROLE backup RESET ALL');
@@ -191,11 +191,11 @@ sql($node, 'postgres', 'DROP EXTENSION pg_pardump');
 
 sql($node, 'postgres', 'ALTER ROLE backup NOREPLICATION');
 ($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-D', new_path('role'));
-is($rc, 1, 'not without REPLICATION');
+is($rc, 1, 'without REPLICATION: exit code');
 $dir = new_path('role');
 ($rc, undef, $err) = run_program('pg_parbasebackup', @role, '--no-slot', '-D', $dir);
-is("$rc$err", '0', 'but with --no-slot');
-verify_backup_ok($dir, 'without a slot');
+is("$rc$err", '0', 'without REPLICATION, --no-slot: exit code and messages');
+verify_backup_ok($dir, 'without REPLICATION, --no-slot');
 is(slots_left($node), '', 'no slot is left');
 
 # ---- a server that reports wrong values about itself

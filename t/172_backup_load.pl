@@ -90,7 +90,7 @@ foreach my $options ([ '-j4', '-X', 'fetch' ], [ '-j2', '-X', 'stream' ])
 	verify_backup_ok($backups[-1], "under load @$options");
 }
 stop_pgbench($pgbench);
-unlike(slurp_file($log), qr/aborted|error/i, 'no client has failed');
+unlike(slurp_file($log), qr/aborted|error/i, 'the log contains no failed client');
 # recovery creates files again from the log in the same place
 $node->stop;
 
@@ -108,7 +108,7 @@ SQL
 	is($rc, 0, 'pg_amcheck finds nothing') or diag($out . $err);
 	$restored->stop;
 	($rc, $out, $err) = run_program('pg_checksums', '--check', '-D', $restored->data_dir);
-	is($rc, 0, 'nor does pg_checksums') or diag($out . $err);
+	is($rc, 0, 'pg_checksums finds no damaged page') or diag($out . $err);
 }
 
 done_testing();

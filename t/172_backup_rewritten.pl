@@ -94,7 +94,7 @@ foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', 
 		my $files = manifest_files($dir);
 		is($files->{'more/empty'}{Size}, $longer ? 12 : 0, "$what: the manifest has that size");
 		is(join(' ', grep { exists $files->{$_} || -e "$dir/$_" } 'more/there', 'more/large_there'), '',
-			"$what: there is none that was not listed, or is gone");
+			"$what: the backup contains no file that was not listed or has disappeared");
 		verify_backup_ok($dir, $what);
 		my $started = start_backup($dir, 'started' . $n);
 		is(value($started, 'postgres', 'SELECT count(*) FROM pg_show_replication_origin_status()'), $longer ? 3 : 0,
@@ -104,14 +104,14 @@ foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', 
 	}
 }
 
-# read again by another worker, since the first one was lost, when they are shorter
+# another worker reads the files again, which are shorter now, because the first was lost
 write_anew(1);
 my ($moments, $run) = held_run($node, \@patterns, 'lost', { pattern => 1, n => 1, answer => 1, cut => 1 }, [], '-j1');
 write_anew(0);
 moment_go_on($moments);
-is(end_dump($run), 0, 'a worker is lost');
-like($run->{err}, qr/lost the connection that was reading .*; retry 1 of 5/, 'which is told');
-is(slurp_file("$run->{dir}/$_"), slurp_file("$pgdata/$_"), "$_ is as it is now") foreach $settings, $origins;
+is(end_dump($run), 0, 'a worker is lost: exit code');
+like($run->{err}, qr/lost the connection that was reading .*; retry 1 of 5/, 'a worker is lost: message');
+is(slurp_file("$run->{dir}/$_"), slurp_file("$pgdata/$_"), "a worker is lost: $_ has its current contents") foreach $settings, $origins;
 verify_backup_ok($run->{dir}, 'a worker is lost');
 stop_moments($moments);
 
@@ -124,7 +124,7 @@ foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', 
 	($moments, $run) = held_run($node, \@patterns, $what, { pattern => 0, n => 1 }, [], '-j1', '-P', "--report=" . new_path('page'), @$try);
 	replace_file("$pgdata/more/grows", 20 * 1024 * 1024, 'grown');
 	my $size = -s "$pgdata/more/grows";
-	cmp_ok($size, '>', 16 * 1024 * 1024, "$what: it is long");
+	cmp_ok($size, '>', 16 * 1024 * 1024, "$what: size of the file");
 	moment_go_on($moments);
 	is(end_dump($run), 0, "$what: exit code");
 	stop_moments($moments);
@@ -135,7 +135,7 @@ foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', 
 	verify_backup_ok($dir, $what);
 	# but for the label, and pg_control
 	my ($told) = $run->{err} =~ /^backed up (\d+) files/m;
-	is($told, keys(%$files) - 2 - exists $files->{tablespace_map}, "$what: it counts once");
+	is($told, keys(%$files) - 2 - exists $files->{tablespace_map}, "$what: each file counts once");
 	unlink "$pgdata/more/grows";
 }
 
@@ -178,7 +178,7 @@ foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', 
 			is($run->{err}, '', "$what: no warning");
 			my $got = -e "$dir/more/large" ? slurp_file("$dir/more/large") : undef;
 			ok(($got // 'none') eq ($want // 'none'), "$what: one of them is there");
-			is(exists manifest_files($run->{dir})->{'more/large'}, defined $want ? 1 : '', "$what: so says the manifest");
+			is(exists manifest_files($run->{dir})->{'more/large'}, defined $want ? 1 : '', "$what: the manifest contains the file");
 		}
 		verify_backup_ok($dir, $what);
 	}
@@ -213,14 +213,14 @@ foreach my $form ('-Fp', '-Ft')
 	moment_go_on($moments);
 	is(end_dump($run), 0, "$what: exit code");
 	stop_moments($moments);
-	like($run->{err}, qr/^pg_parbasebackup: reading the files again: file "more\/large" was replaced or removed while it was read$/m, "$what: it is read again");
-	# of tar, the first piece is already written
+	like($run->{err}, qr/^pg_parbasebackup: reading the files again: file "more\/large" was replaced or removed while it was read$/m, "$what: message about reading the files again");
+	# the first piece of a tar file is already written
 	my $dir = extracted($run, $what, $form);
 	my $got = slurp_file("$dir/more/large");
 	my $length = 4 * 1024 * 1024;
 	my ($want) = map { slurp_file("$pgdata/$_") } 'more/large';
-	ok(substr($got, $length) eq substr($want, $length), "$what: from there on it is the new file");
-	is($got eq $want, $form eq '-Fp' ? 1 : '', "$what: and before that, too, or there is a warning");
+	ok(substr($got, $length) eq substr($want, $length), "$what: the second piece is that of the new file");
+	is($got eq $want, $form eq '-Fp' ? 1 : '', "$what: the first piece is that of the new file, except in a tar file");
 	like($run->{err}, qr/warning: file "more\/large" was replaced or removed/, "$what: warning") if $form eq '-Ft';
 	verify_backup_ok($dir, $what);
 }
@@ -242,7 +242,7 @@ foreach my $try (['none'], [ 'zstd:1', '--no-extension' ], [ 'lz4', '--no-extens
 	moment_go_on($moments);
 	is(end_dump($run) . $run->{err}, '0', $what);
 	stop_moments($moments);
-	is(exists manifest_files($run->{dir})->{$path}, '', "$what: it is not in the backup");
+	is(exists manifest_files($run->{dir})->{$path}, '', "$what: the manifest does not contain the file");
 	my ($dir, $elsewhere) = map { new_path($_) } qw(extracted elsewhere);
 	my ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract', $run->{dir}, '-D', $dir, '-T', "$place=$elsewhere", '--no-sync');
 	is("$rc$err", '0', "$what: extracted");

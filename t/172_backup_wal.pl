@@ -98,7 +98,7 @@ SKIP:
 	my ($restart, $since) = split /\|/, sql($node, 'postgres', 'SELECT restart_lsn, inactive_since FROM pg_replication_slots');
 	ok($node->poll_query_until('postgres', "SELECT inactive_since > '$since' FROM pg_replication_slots"),
 		'a slot that is not moved is used');
-	is(value($node, 'postgres', 'SELECT restart_lsn FROM pg_replication_slots'), $restart, 'and stays where it is');
+	is(value($node, 'postgres', 'SELECT restart_lsn FROM pg_replication_slots'), $restart, 'the slot keeps its position');
 	moment_go_on($moments);
 	is(end_dump($run), 0, 'idle: exit code');
 	stop_moments($moments);

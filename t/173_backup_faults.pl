@@ -43,7 +43,7 @@ sub nothing_left_ok
 	is(slots_left($node), '', "$what: no slot is left");
 	ok($node->poll_query_until('postgres',
 			q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name LIKE 'pg_parbasebackup%'}),
-		"$what: nor a session, and so no backup");
+		"$what: no session is left");
 	return;
 }
 
@@ -61,12 +61,12 @@ foreach my $try (
 	moment_go_on($moments);
 	is(end_dump($run), 0, "lost while $what: exit code");
 	like($run->{err}, qr/^pg_parbasebackup: warning: lost the connection that was reading file .*; retry 1 of 5/m,
-		'and a message');
-	is_deeply([ differences($whole, $run->{dir}, $made) ], [], 'the backup is the same');
+		"lost while $what: message");
+	is_deeply([ differences($whole, $run->{dir}, $made) ], [], "lost while $what: the backup has the same contents");
 	verify_backup_ok($run->{dir}, "lost while $what");
 	stop_moments($moments);
 }
-# One that is read again may have changed, and be of another length when compressed.
+# When a file is read again, its contents and their compressed length may have changed.
 {
 	my $large = value($node, 'postgres', q{SELECT pg_relation_filepath('large')});
 	my ($moments, $run) = held_run($node, \@patterns, 'a piece has come', { pattern => 5, n => 1, cut => 1 }, [],
@@ -76,10 +76,10 @@ foreach my $try (
 	sql($node, 'postgres', 'CHECKPOINT');
 	moment_go_on($moments);
 	is(end_dump($run), 0, 'lost when a piece of a tar file has come: exit code');
-	like($run->{err}, qr/lost the connection that was reading file "\Q$large\E"; retry 1 of 5/, 'and a message');
+	like($run->{err}, qr/lost the connection that was reading file "\Q$large\E"; retry 1 of 5/, 'lost when a piece of a tar file has come: message');
 	my $dir = new_path('extracted');
 	my ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract', $run->{dir}, '-D', $dir, '--no-sync');
-	is("$rc$err", '0', 'it is extracted');
+	is("$rc$err", '0', 'lost when a piece of a tar file has come: exit code and messages of --extract');
 	verify_backup_ok($dir, 'lost when a piece of a tar file has come');
 	stop_moments($moments);
 	sql($node, 'postgres', 'DROP TABLE large; CREATE TABLE large AS SELECT g, repeat(md5(g::text), 10) AS t FROM generate_series(1, 50000) g; CHECKPOINT');
@@ -110,7 +110,7 @@ foreach my $options ([], [ '-Ft', '-Z', 'server-zstd:1' ], [ '-Ft', '-Z', 'zstd:
 	my ($moments, $run, $backend) = held_run($node, \@patterns, 'a worker is terminated', { pattern => 0, n => 2 }, [], '-j2', '--retries=0');
 	value($node, 'postgres', "SELECT pg_terminate_backend($backend, 30000)");
 	moment_go_on($moments);
-	is(end_dump($run), 1, 'without retries it is an error');
+	is(end_dump($run), 1, 'without retries: exit code');
 	nothing_left_ok($run, 'without retries');
 	stop_moments($moments);
 }
@@ -139,12 +139,12 @@ sql($node, 'postgres', "CREATE TABLESPACE old LOCATION '$place'");
 	my $gone = value($node, 'postgres', q{SELECT pg_relation_filepath('gone')});
 	my ($moments, $run) = held_run($node, \@patterns, 'a file has come', { pattern => 5, n => 1, cut => 1 }, [],
 		'-j1', '-T', "$place=$new_place");
-	ok(-s "$run->{dir}/$gone", 'a file has come, and is lost with its worker');
+	ok(-s "$run->{dir}/$gone", 'gone when it is read again: the file was in the backup before');
 	sql($node, 'postgres', 'DROP TABLE gone; CHECKPOINT');
 	moment_go_on($moments);
 	is(end_dump($run), 0, 'gone when it is read again: exit code');
-	like($run->{err}, qr/(?:was|while) reading file "\Q$gone\E".*; retry 1 of 5/, 'and a message');
-	ok(!-e "$run->{dir}/$gone", 'it is not in the backup');
+	like($run->{err}, qr/(?:was|while) reading file "\Q$gone\E".*; retry 1 of 5/, 'gone when it is read again: message');
+	ok(!-e "$run->{dir}/$gone", 'gone when it is read again: the file is not in the backup');
 	verify_backup_ok($run->{dir}, 'gone when it is read again');
 	stop_moments($moments);
 }
@@ -180,22 +180,22 @@ sql($node, 'postgres', "CREATE TABLESPACE old LOCATION '$place'");
 	sql($node, 'postgres', 'DROP TABLESPACE later');
 	moment_go_on($moments);
 	$wait->('a piece');
-	is(value($node, 'postgres', 'SELECT count(*) FROM pg_replication_slots'), 1, 'a tablespace is dropped while it is listed: the slot is there');
+	is(value($node, 'postgres', 'SELECT count(*) FROM pg_replication_slots'), 1, 'a tablespace is dropped while it is listed: the slot exists');
 	moment_go_on($moments);
 	is(end_dump($run) . $run->{err}, '0', 'a tablespace is dropped while it is listed: exit code');
-	ok(!glob("$run->{dir}/[0-9]*.tar"), 'and it is not in the backup');
+	ok(!glob("$run->{dir}/[0-9]*.tar"), 'a tablespace is dropped while it is listed: the backup does not contain it');
 	stop_moments($moments);
 }
 
-# ---- the extension stays while a worker reads by it
+# ---- the extension cannot be dropped while a worker uses it
 
 {
 	my ($moments, $run) = held_run($node, \@patterns, 'between two pieces', { pattern => 0, n => 3 }, [], '-j1');
 	my (undef, undef, $err) = run_program('psql', '-Xq', '-d', $node->connstr('postgres'), '-c',
 		q{SET lock_timeout = '100ms'; DROP EXTENSION pg_pardump});
-	like($err, qr/canceling statement due to lock timeout/, 'between two pieces the extension cannot be dropped');
+	like($err, qr/canceling statement due to lock timeout/, 'DROP EXTENSION between two pieces: error');
 	moment_go_on($moments);
-	is(end_dump($run), 0, 'nor does the run fail') or diag($run->{err});
+	is(end_dump($run), 0, 'DROP EXTENSION between two pieces: exit code of the run') or diag($run->{err});
 	stop_moments($moments);
 }
 
@@ -241,32 +241,32 @@ foreach my $try (
 	my ($moments, $run) = held_run($node, \@patterns, 'killed', { pattern => 0, n => 3 }, [], '-j2');
 	kill KILL => $run->{pid};
 	moment_go_on($moments);
-	is(end_dump($run), 128 + 9, 'killed');
-	ok(!-e "$run->{dir}/backup_manifest", 'there is no manifest');
-	ok(!-e "$run->{dir}/global/pg_control", 'nor pg_control, so that no server starts');
-	is(slots_left($node), '', 'and no slot');
+	is(end_dump($run), 128 + 9, 'killed: exit code');
+	ok(!-e "$run->{dir}/backup_manifest", 'killed: no manifest exists');
+	ok(!-e "$run->{dir}/global/pg_control", 'killed: pg_control does not exist, so that no server starts');
+	is(slots_left($node), '', 'no slot is left');
 	stop_moments($moments);
 }
 
-# ---- the log is gone
+# ---- the WAL was removed
 
 {
 	my ($moments, $run) = held_run($node, \@patterns, 'log', { pattern => 1, n => 1 }, [], '--no-slot');
 	value($node, 'postgres', 'SELECT pg_switch_wal()'), sql($node, 'postgres', 'CREATE TABLE x (); DROP TABLE x; CHECKPOINT')
 	  foreach 1 .. 4;
 	moment_go_on($moments);
-	is(end_dump($run), 1, 'the log was removed: exit code');
-	like($run->{err}, qr/requested WAL segment "pg_wal\/\w{24}" has already been removed\n.*hint: Omit --no-slot, /, 'which is said');
-	ok(!-e $run->{dir}, 'and nothing is left');
+	is(end_dump($run), 1, 'the WAL was removed: exit code');
+	like($run->{err}, qr/requested WAL segment "pg_wal\/\w{24}" has already been removed\n.*hint: Omit --no-slot, /, 'the WAL was removed: message');
+	ok(!-e $run->{dir}, 'the WAL was removed: nothing is left');
 	stop_moments($moments);
 	($moments, $run) = held_run($node, \@patterns, 'log', { pattern => 1, n => 1 }, []);
 	value($node, 'postgres', 'SELECT pg_switch_wal()'), sql($node, 'postgres', 'CREATE TABLE x (); DROP TABLE x; CHECKPOINT')
 	  foreach 1 .. 4;
 	moment_go_on($moments);
-	is(end_dump($run), 0, 'a slot keeps it');
-	verify_backup_ok($run->{dir}, 'a slot keeps it');
+	is(end_dump($run), 0, 'a slot keeps the WAL');
+	verify_backup_ok($run->{dir}, 'a slot keeps the WAL');
 	stop_moments($moments);
-	# but no more than the server is to keep: then it ends the session that has the slot
+	# beyond max_slot_wal_keep_size, the server ends the session that has the slot
 	($moments, $run) = held_run($node, \@patterns, 'log', { pattern => 1, n => 1 }, []);
 	$node->append_conf('postgresql.conf', 'max_slot_wal_keep_size = 1MB');
 	$node->reload;
@@ -274,9 +274,9 @@ foreach my $try (
 	value($node, 'postgres', 'SELECT pg_switch_wal()'), sql($node, 'postgres', 'CREATE TABLE x (); DROP TABLE x; CHECKPOINT')
 	  foreach 1 .. 4;
 	moment_go_on($moments);
-	is(end_dump($run), 1, 'a slot may not keep it: exit code');
-	like($run->{err}, qr/error: .*(the session of the backup was lost|terminating connection|server closed the connection)/s, 'and a message');
-	nothing_left_ok($run, 'a slot may not keep it');
+	is(end_dump($run), 1, 'a slot may not keep the WAL: exit code');
+	like($run->{err}, qr/error: .*(the session of the backup was lost|terminating connection|server closed the connection)/s, 'a slot may not keep the WAL: message');
+	nothing_left_ok($run, 'a slot may not keep the WAL');
 	stop_moments($moments);
 	$node->append_conf('postgresql.conf', 'max_slot_wal_keep_size = -1');
 	$node->reload;
@@ -330,7 +330,7 @@ foreach my $options ([], ['-Ft'])
 {
 	my $run = start_run({ host => $node->host, port => $node->port }, [ 'prlimit', '--fsize=5000000' ], '--no-clean');
 	is(end_dump($run), 1, '--no-clean: exit code');
-	ok(-d "$run->{dir}/base" && !-e "$run->{dir}/backup_manifest", 'what was made is kept, without a manifest');
+	ok(-d "$run->{dir}/base" && !-e "$run->{dir}/backup_manifest", 'the files are kept, but there is no manifest');
 }
 
 # ---- files that change after they were listed
@@ -352,9 +352,9 @@ foreach my $options ([], ['--no-extension'])
 	moment_go_on($moments);
 	is(end_dump($run), 0, "files change, @$options: exit code");
 	verify_backup_ok($run->{dir}, "files change, @$options");
-	is(-s "$run->{dir}/$cut", $size, 'what was cut is filled with zeros');
-	ok(!-e "$run->{dir}/$dropped", 'what is gone is left out');
-	is(-s "$run->{dir}/$large", $large_size, 'but not if it is read in parts');
+	is(-s "$run->{dir}/$cut", $size, 'a truncated file is filled with zeros');
+	ok(!-e "$run->{dir}/$dropped", 'a removed file is not in the backup');
+	is(-s "$run->{dir}/$large", $large_size, 'a removed file of several pieces has its size');
 	stop_moments($moments);
 	sql($node, 'postgres', 'DROP TABLE cut');
 }
@@ -377,8 +377,8 @@ foreach my $options ([], ['--no-extension'])
 	moment_go_on($moments);
 	is(end_dump($run), 1, "led elsewhere, @$options: exit code");
 	like($run->{err}, qr/error: directory "\Q$goes\E" was replaced by another user/, "led elsewhere, @$options: message");
-	is(join(' ', glob("$victim/*")), '', "led elsewhere, @$options: nothing is behind the link");
-	is(join(' ', glob("$goes.moved/*")), '', "led elsewhere, @$options: what was in the directory is removed");
+	is(join(' ', glob("$victim/*")), '', "led elsewhere, @$options: the directory behind the link is empty");
+	is(join(' ', glob("$goes.moved/*")), '', "led elsewhere, @$options: the moved directory is empty");
 	stop_moments($moments);
 
 	# nor is anything removed behind it
@@ -391,7 +391,7 @@ foreach my $options ([], ['--no-extension'])
 	symlink $victim, $goes or die "could not make a link: $!";
 	kill 'TERM', $run->{pid};
 	isnt(end_dump($run), 0, "ended, @$options: exit code");
-	ok(-e "$victim/precious", "ended, @$options: what is behind the link is there");
+	ok(-e "$victim/precious", "ended, @$options: the file behind the link still exists");
 	is(join(' ', glob("$goes.moved/*"), sprintf('%o', (stat "$goes.moved")[2] & 07777)), '711', "ended, @$options: the directory is empty, and has its mode");
 	stop_moments($moments);
 	nothing_left_ok($run, "ended, @$options");

@@ -82,7 +82,7 @@ sub same_ok
 	my ($stock, $dir, $what) = @_;
 	my @differ = map { s/: .*//r } grep { !m{^more/to_directory/} } differences($stock, $dir, $made);
 	is(join(' ', @differ), $what =~ /SQL/ ? 'more/fifo more/socket more/to_file' : '', "$what: the manifest tells the same as pg_basebackup's");
-	is(-e "$dir/more/to_directory/pg_filenode.map" ? 1 : 0, $what =~ /plain, by SQL/ ? 1 : 0, "$what: what a link leads to");
+	is(-e "$dir/more/to_directory/pg_filenode.map" ? 1 : 0, $what =~ /plain, by SQL/ ? 1 : 0, "$what: files behind a link");
 	return;
 }
 
@@ -93,8 +93,8 @@ sub odd_backup
 	my ($rc, $err, $dir) = take_backup($node, 'pg_parbasebackup', @options);
 	is($rc, 0, "$what: exit code");
 	my $warning = qr/^pg_parbasebackup: warning: skipping special file "(.*)"\n/m;
-	is(join(' ', sort $err =~ /$warning/g), (grep { $_ eq '--no-extension' } @options) ? $dangling : $special, "$what: what is skipped is said once");
-	is($err =~ s/$warning//gr, '', "$what: and nothing else");
+	is(join(' ', sort $err =~ /$warning/g), (grep { $_ eq '--no-extension' } @options) ? $dangling : $special, "$what: one warning for each skipped file");
+	is($err =~ s/$warning//gr, '', "$what: no other messages");
 	return $dir;
 }
 
@@ -112,14 +112,14 @@ foreach my $reader (@readers)
 	if (!@options)
 	{
 		my $started = start_backup($dir, 'started');
-		is(sql($started, 'postgres', $content), $rows, 'all rows are there');
+		is(sql($started, 'postgres', $content), $rows, 'the started server contains all rows');
 		$started->stop;
 	}
 	my $tar = odd_backup("tar, $what", '-j2', '-Ft', @options);
 	same_ok($stock, $tar, "tar, $what");
 	my $members = `tar -tf '$tar/base.tar'`;
 	like($members, qr/^\Q$longest\E$/m, "tar, $what: the longest path");
-	is(join(' ', $members =~ m{^(inside\b.*)}mg), 'inside/', "tar, $what: of the tablespace within there is its place");
+	is(join(' ', $members =~ m{^(inside\b.*)}mg), 'inside/', "tar, $what: only the directory of the tablespace is in the archive");
 	my $out = new_path('out');
 	my ($rc, undef, $err) = run_program('pg_parbasebackup', "--extract=$tar", '-D', $out, '-T', "$pgdata/inside=$out/inside");
 	is("$rc$err", '0', "tar, $what: extracted, to within the new directory");
@@ -137,7 +137,7 @@ foreach my $reader (@readers)
 	my $file = manifest_files($dir)->{'more/hole'};
 	# the CRC-32C of that number of zeros
 	is("$file->{Size} $file->{Checksum}", "$hole 783bf602", '64 workers: a file that is a hole');
-	cmp_ok(-s "$dir/base.tar.zst", '<', 32 * 1024 * 1024, '64 workers: which takes no space when it is compressed');
+	cmp_ok(-s "$dir/base.tar.zst", '<', 32 * 1024 * 1024, '64 workers: size of the compressed archive');
 	unlink "$pgdata/more/hole" or die "could not remove a file: $!";
 
 	# what comes by the network counts, by either reader
@@ -165,7 +165,7 @@ foreach my $to ('..', '.', '../more')
 	is($rc, 1, "a link to $to: exit code");
 	like($err, qr/error: symbolic link "more\/back.*" in the data directory points to a directory that contains the link\n.*hint: Remove the link, or use pg_basebackup/,
 		"a link to $to: message");
-	ok(!-e $dir, "a link to $to: nothing is left");
+	ok(!-e $dir, "a link to $to: no backup is left");
 	foreach (1 .. 2) { unlink "$pgdata/more/back$_" or die "could not remove a link: $!"; }
 }
 # directories may have names that those above have, too
@@ -209,7 +209,7 @@ foreach my $program (['pg_basebackup'], map { my ($what, @options) = @$_; [ 'pg_
 # pg_basebackup's plain format comes as tar, too; ours does not
 my $dir = odd_backup('a path too long for tar, plain', '-T', "$pgdata/inside=" . new_path('place'));
 verify_backup_ok($dir, 'a path too long for tar, plain');
-is(slurp_file("$dir/${longest}y"), 'longer', 'a path too long for tar, plain: is there');
+is(slurp_file("$dir/${longest}y"), 'longer', 'a path too long for tar, plain: contents of the file');
 
 is(slots_left($node), '', 'no slot is left');
 $node->stop;

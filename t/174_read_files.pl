@@ -75,21 +75,21 @@ my $length = $n_blocks * BLOCK;
 my @whole = ($pages, 0, $length, 0);
 
 my ($found, $md5) = read_files($later, \@whole);
-is($found, "{$length}|{}", 'whole pages');
-is($md5, value($node, 'postgres', "SELECT md5(pg_read_binary_file('$pages'))"), 'as they are');
+is($found, "{$length}|{}", 'whole pages: bytes and damaged pages');
+is($md5, value($node, 'postgres', "SELECT md5(pg_read_binary_file('$pages'))"), 'whole pages: contents');
 
 my $original = slurp_file("$data/$pages");
 my $stored = sub { unpack('x8 S', substr($original, $_[0] * BLOCK, BLOCK)) };
 overwrite($pages, 3 * BLOCK + 8000, 'damage');
 ($found, $md5) = read_files($later, \@whole);
-like($found, qr/^\{$length\}\|\{1,3,\d+,${\ $stored->(3) }\}$/, 'a damaged page');
+like($found, qr/^\{$length\}\|\{1,3,\d+,${\ $stored->(3) }\}$/, 'a damaged page: it is reported');
 is($md5, value($node, 'postgres', "SELECT md5(pg_read_binary_file('$pages'))"),
-	'which is read as it is');
+	'a damaged page: contents');
 like(result($later, [ 'PG_VERSION', 0, 2, 'NULL' ], [ $pages, 2 * BLOCK, 2 * BLOCK, 0 ]),
-	qr/^\{2,16384\}\|\{2,3,\d+,\d+\}$/, 'in a range within the file, as a second one');
-is(result($later, [ $pages, 4 * BLOCK, BLOCK, 0 ]), '{8192}|{}', 'in none beside it');
-is(result($later, [ @whole[ 0 .. 2 ], 'NULL' ]), "{$length}|{}", 'not as a file without pages');
-is(result('0/1', \@whole), "{$length}|{}", 'nor if all was written since the start');
+	qr/^\{2,16384\}\|\{2,3,\d+,\d+\}$/, 'a damaged page in a range, which is the second item');
+is(result($later, [ $pages, 4 * BLOCK, BLOCK, 0 ]), '{8192}|{}', 'no damaged page in another range');
+is(result($later, [ @whole[ 0 .. 2 ], 'NULL' ]), "{$length}|{}", 'no damaged page in a file without pages');
+is(result('0/1', \@whole), "{$length}|{}", 'no damaged page if all pages were written since the start');
 foreach my $compression (qw(none zstd:1))
 {
 	# behind a header of odd length pages begin anywhere in memory
@@ -124,13 +124,13 @@ is("@failed", join(' ', 1 .. 99), 'every page but the one that is in its place')
 	$psql->('BEGIN');
 	$psql->('DECLARE c CURSOR FOR SELECT md5(' . read_call('0/0', [ 'base/many', 0, 300000, 'NULL' ]) . ')');
 	is($psql->('FETCH 1 FROM c'), value($node, 'postgres', "SELECT md5(pg_read_binary_file('base/many', 0, 131072))"),
-		'a file is being read');
+		'a truncated file: the piece before');
 	truncate($many, 135000) or die "$many: $!";
 	is($psql->('FETCH 1 FROM c'), value($node, 'postgres',
 			"SELECT md5(pg_read_binary_file('base/many', 131072, 131072) || decode(repeat('00', 127144), 'hex'))"),
-		'what is cut off is zeros');
+		'a truncated file: the rest is filled with zeros');
 	$psql->('FETCH ALL FROM c');
-	is($psql->('SELECT bytes FROM pardump.pg_pardump_last_files()'), '{135000}', 'and is told');
+	is($psql->('SELECT bytes FROM pardump.pg_pardump_last_files()'), '{135000}', 'a truncated file: number of bytes');
 	$psql->('COMMIT');
 	$psql->();
 }
@@ -206,8 +206,8 @@ my @rows = split /\n/, value($node, 'postgres', "BEGIN; $declare; FETCH 4 FROM c
 		CLOSE c;
 		SELECT count(*), min(length(x)) FROM victim;
 		COMMIT});
-	is($out, join("\n", $rows[0], 20000, @rows[ 1 .. 3 ], '20000|900'), 'rows of the file that was named');
-	is($err, '', 'without a message');
+	is($out, join("\n", $rows[0], 20000, @rows[ 1 .. 3 ], '20000|900'), 'a cursor and a subtransaction: rows of the file');
+	is($err, '', 'a cursor and a subtransaction: no messages');
 	($out, $err) = as_reader(qq{
 		BEGIN; $declare; SAVEPOINT s; FETCH 1 FROM c; ROLLBACK TO s;
 		SELECT count(*) FROM own;
@@ -220,7 +220,7 @@ my @rows = split /\n/, value($node, 'postgres', "BEGIN; $declare; FETCH 4 FROM c
 	is($out, join("\n", $rows[0], 1, '1|own row', 0), 'the table of the role has its own rows');
 	like($err, qr/\A\S+ ERROR:  permission denied for table secret\z/, 'one message');
 	sql($node, 'postgres', 'CHECKPOINT');
-	is(value($node, 'postgres', q{SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM secret t}), $secret, 'and the other one, too');
+	is(value($node, 'postgres', q{SELECT md5(string_agg(t::text, '' ORDER BY id)) FROM secret t}), $secret, 'the other table has its own rows');
 }
 
 # --- names and kinds of files
@@ -248,7 +248,7 @@ foreach my $path ('base/real/link', 'base/directory/file', 'base/real/../directo
 }
 symlink $data, "$data/pg_tblspc/x1" or die "link: $!";
 ($rc, undef, $err) = $node->psql('postgres', 'SELECT ' . read_call('0/0', [ 'pg_tblspc/x1/PG_VERSION', 0, 1, 'NULL' ]));
-like($err, qr/symbolic link in path "pg_tblspc\/x1\/PG_VERSION" not allowed/, 'nor one in pg_tblspc that is not of a tablespace');
+like($err, qr/symbolic link in path "pg_tblspc\/x1\/PG_VERSION" not allowed/, 'a link in pg_tblspc that is not one of a tablespace is not followed');
 unlink map { "$data/$_" } 'base/real/link', 'base/real/file', 'base/directory', 'pg_tblspc/x1';
 rmdir "$data/base/real";
 
@@ -256,9 +256,9 @@ my $place = PostgreSQL::Test::Utils::tempdir();
 sql($node, 'postgres', "CREATE TABLESPACE elsewhere LOCATION '$place'");
 sql($node, 'postgres', 'CREATE TABLE far TABLESPACE elsewhere AS SELECT generate_series(1, 1000); CHECKPOINT');
 my $far = value($node, 'postgres', q{SELECT pg_relation_filepath('far')});
-like($far, qr/^pg_tblspc\//, 'a table in a tablespace');
+like($far, qr/^pg_tblspc\//, 'path of a table in a tablespace');
 is((read_files('0/0', [ $far, 0, -s "$data/$far", 0 ]))[1],
-	value($node, 'postgres', "SELECT md5(pg_read_binary_file('$far'))"), 'is read by its path');
+	value($node, 'postgres', "SELECT md5(pg_read_binary_file('$far'))"), 'a table in a tablespace can be read');
 
 # --- calls that are stopped
 
@@ -274,23 +274,23 @@ truncate("$data/base/huge", 1 << 42) or die "truncate: $!";
 			WHERE query LIKE '%base/huge%' AND pid <> pg_backend_pid() AND state = 'active'}) });
 	value($node, 'postgres', "SELECT pg_cancel_backend($pid)");
 	$h->finish;
-	like($errors, qr/canceling statement due to user request/, 'until it is canceled');
+	like($errors, qr/canceling statement due to user request/, 'a canceled read of a huge file: error');
 }
 is(sql($node, 'postgres', 'SELECT length(' . read_call('0/0', [ 'base/huge', 0, 1 << 42, 'NULL' ]) . ') LIMIT 1'),
-	131072, 'or not to its end');
+	131072, 'the first row of a huge file');
 foreach my $items ([ [ 'base/huge', 0, 1 << 42, 'NULL' ] ],
 	[ map { [ 'base/huge', 0, 1 << 25, 'NULL' ] } 1 .. 3 ])
 {
 	(undef, undef, $err) = $node->psql('postgres',
 		'SELECT ' . read_call('0/0', @$items) =~ s/none/zstd:1/r, on_error_stop => 1);
 	like($err, qr/more than 67108864 bytes cannot be compressed into one frame/,
-		'what is to be compressed has to lie in memory');
+		'compression of a large file: error');
 }
 
 # --- without checksums
 
 $node->stop;
-unlike(slurp_file($node->logfile), qr/leak|PANIC|TRAP|WARNING/, 'nothing is forgotten');
+unlike(slurp_file($node->logfile), qr/leak|PANIC|TRAP|WARNING/, 'the log contains no leak, PANIC or warning');
 unlink(map { "$data/base/$_" } qw(fifo huge many), "\xe4\\'");
 overwrite($pages, 0, $original);
 truncate("$data/$pages", $length) or die "truncate: $!";

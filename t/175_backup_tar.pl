@@ -64,7 +64,7 @@ foreach my $try ([ 'none', '', '--no-extension' ], [ 'none', '' ], [ 'client-zst
 	my ($codec, $suffix, @options) = @$try;
 	my $dir = backup_ok($node, $codec, 'pg_parbasebackup', '-Ft', '-j4', '-Z', $codec, @options);
 	is(listing($dir), join(' ', sort "$oid.tar$suffix", "base.tar$suffix", "pg_wal.tar$suffix", 'backup_manifest'),
-		"$codec: its files");
+		"$codec: files of the backup");
 	is_deeply([ differences($stock, $dir, $made) ], [], "$codec: the manifest tells the same as pg_basebackup's");
 	verify_backup_ok($dir, $codec, '-n') if pg_major($node) >= 18;
 	SKIP:
@@ -83,7 +83,7 @@ is(slots_left($node), '', 'no slot is left');
 like(slurp_file("$extracted/tablespace_map"), qr/^$oid \Q$location\E$/, 'the map of tablespaces is there');
 unlink "$extracted/tablespace_map" or die "could not remove the map: $!";
 my $restored = start_backup($extracted, 'restored');
-is(dump_of($restored) =~ s/\Q$place\E/PLACE/gr, $quiet =~ s/\Q$location\E/PLACE/gr, 'all rows are there');
+is(dump_of($restored) =~ s/\Q$place\E/PLACE/gr, $quiet =~ s/\Q$location\E/PLACE/gr, 'the restored server contains all rows');
 $restored->stop;
 
 # ---- -R, and what is for plain format only
@@ -92,7 +92,7 @@ my $standby = backup_ok($node, '-R', 'pg_parbasebackup', '-Ft', '-R', '-X', 'non
 my $text = `cd '$standby' && tar -xOf base.tar postgresql.auto.conf`;
 like($text, qr/^# Do not edit.*^primary_conninfo = '.*port=\d+/ms, '-R adds to the settings');
 is(scalar(grep { /^(standby\.signal|postgresql\.auto\.conf)$/ } split /\n/, `tar -tf '$standby/base.tar'`), 2,
-	'and each file is there once');
+	'-R: the archive contains each file once');
 foreach my $try (
 	[ qr/only be specified in plain mode/, '--waldir', new_path('waldir') ],
 	[ qr/only be relocated in plain mode/, '-T', '/a=/b' ])
@@ -100,7 +100,7 @@ foreach my $try (
 	my ($message, @options) = @$try;
 	my ($rc, $err, $dir) = take_backup($node, 'pg_parbasebackup', '-Ft', @options);
 	like("$rc$err", qr/^1.*$message/, "refused: @options");
-	ok(!-e $dir, 'and nothing is made');
+	ok(!-e $dir, "refused: @options: nothing is created");
 }
 
 # ---- damage is seen

@@ -57,8 +57,8 @@ my $whole = slurp_file("$pgdata/$heap");
 		{ pattern => 0, n => 1, answer => 1 }, [], '--no-extension');
 	damage($heap, 3, $bytes);
 	moment_go_on($moments);
-	is(end_dump($run) . $run->{err}, '0', 'a page that is right at the second read is not told of');
-	is(substr(slurp_file("$run->{dir}/$heap"), 3 * BLOCK + 5000, 6), 'damage', 'and was wrong at the first');
+	is(end_dump($run) . $run->{err}, '0', 'a page that is right at the second read: exit code and messages');
+	is(substr(slurp_file("$run->{dir}/$heap"), 3 * BLOCK + 5000, 6), 'damage', 'a page that is right at the second read: the backup contains the first one');
 	stop_moments($moments);
 }
 
@@ -90,9 +90,9 @@ foreach my $option ('--no-extension', '--compress=none')
 	foreach my $try (@runs)
 	{
 		my ($rc, $err, $dir) = take_backup($node, 'pg_parbasebackup', '-j2', @$try);
-		is("$rc$err", '0', "@$try: a page that is right at the second read is not told of");
-		is(slurp_file("$ENV{TORN_PAGE}.log"), "torn\nwhole\n", "@$try: it was read twice, and wrong at first");
-		ok(slurp_file("$dir/$heap") eq $whole, "@$try: and is in the backup as it is");
+		is("$rc$err", '0', "@$try: a page that is right at the second read: exit code and messages");
+		is(slurp_file("$ENV{TORN_PAGE}.log"), "torn\nwhole\n", "@$try: it was read twice, and was torn at first");
+		ok(slurp_file("$dir/$heap") eq $whole, "@$try: the backup contains the whole page");
 		verify_backup_ok($dir, "@$try: a torn page");
 		unlink "$ENV{TORN_PAGE}.log";
 	}
@@ -101,7 +101,7 @@ foreach my $option ('--no-extension', '--compress=none')
 	{
 		my ($rc, $err) = take_backup($node, 'pg_parbasebackup', '-j2', @$try);
 		is($rc, 1, "@$try: a page that is wrong at the second read, too");
-		like($err, qr/^pg_parbasebackup: warning: checksum verification failed in file "\Q$heap\E", block 3: /m, "@$try: is told of");
+		like($err, qr/^pg_parbasebackup: warning: checksum verification failed in file "\Q$heap\E", block 3: /m, "@$try: message");
 		is(slurp_file("$ENV{TORN_PAGE}.log"), "torn\ntorn\n", "@$try: once, after two reads");
 		unlink "$ENV{TORN_PAGE}.log";
 	}
@@ -138,7 +138,7 @@ is($rc, 1, 'pg_basebackup: exit code');
 my $want = warnings_of($err);
 is(scalar(grep { /^checksum/ } @$want), 4 + 5 + 2, 'pg_basebackup reports them') or diag($err);
 my @later = map { 3 * $in_segment + $_ } 0, 1;
-is(scalar(grep { /"\Q$segment\E", block (?:$later[0]|$later[1]):/ } @$want), 2, 'by their numbers in the relation');
+is(scalar(grep { /"\Q$segment\E", block (?:$later[0]|$later[1]):/ } @$want), 2, 'messages contain the block numbers in the relation');
 
 foreach my $try ([], ['--no-extension'], [ '-Ft', '-Z', 'server-lz4' ], [ '-Ft', '-Z', 'client-lz4' ])
 {
@@ -174,9 +174,9 @@ foreach my $try (
 		return 1;
 	});
 	my $run = start_run($relay, [], '-j2', '--no-verify-checksums', @options);
-	is(end_dump($run), 1, "not as sent: $what");
-	like($run->{err}, qr/^pg_parbasebackup: error: unexpected answer from the server\n.*detail: Names, sizes or contents of files are not in the expected format\.$/m, 'and a message');
-	ok(!-e "$run->{dir}/backup_manifest", 'and nothing looks whole');
+	is(end_dump($run), 1, "changed answers, $what: exit code");
+	like($run->{err}, qr/^pg_parbasebackup: error: unexpected answer from the server\n.*detail: Names, sizes or contents of files are not in the expected format\.$/m, "changed answers, $what: message");
+	ok(!-e "$run->{dir}/backup_manifest", "changed answers, $what: no manifest exists");
 	stop_proxy($relay);
 }
 
@@ -196,7 +196,7 @@ foreach my $try (
 	is(end_dump($run), 1, 'another server: exit code');
 	like($run->{err}, qr/^pg_parbasebackup: error: connections lead to different servers, or the server was restarted$/m,
 		'another server: a message');
-	ok(!-e $run->{dir}, 'another server: nothing is left');
+	ok(!-e $run->{dir}, 'another server: no backup is left');
 	stop_proxy($relay);
 }
 
@@ -217,7 +217,7 @@ foreach my $times (1, 1000)
 	stop_proxy($relay);
 	if ($times == 1)
 	{
-		is($run->{err}, '', "pg_control is torn, $times: nothing is said");
+		is($run->{err}, '', "pg_control is torn, $times: no messages");
 		my ($rc) = run_program('pg_controldata', $run->{dir});
 		is($rc, 0, "pg_control is torn, $times: a whole one is in the backup");
 		verify_backup_ok($run->{dir}, "pg_control is torn, $times");
@@ -225,7 +225,7 @@ foreach my $times (1, 1000)
 	}
 	like($run->{err}, qr/^pg_parbasebackup: error: file "global\/pg_control" is damaged\n.*detail: Its checksum was wrong in \d+ attempts to read the file\.\n.*hint: .*pg_controldata/m,
 		"pg_control is torn, $times: a message");
-	ok(!-e $run->{dir}, "pg_control is torn, $times: nothing is left");
+	ok(!-e $run->{dir}, "pg_control is torn, $times: no backup is left");
 }
 
 # ---- a server that lists nonsense, in the row of the first file of that name
@@ -255,9 +255,9 @@ foreach my $try (
 		return 1;
 	});
 	my $run = start_run($relay, []);
-	is(end_dump($run), 1, "nonsense: $what");
-	like($run->{err}, qr/^pg_parbasebackup: (?:error|detail): $message$/m, 'and a message');
-	ok(!-e $run->{dir}, 'and nothing is left');
+	is(end_dump($run), 1, "invalid answers, $what: exit code");
+	like($run->{err}, qr/^pg_parbasebackup: (?:error|detail): $message$/m, "invalid answers, $what: message");
+	ok(!-e $run->{dir}, "invalid answers, $what: nothing is left");
 	stop_proxy($relay);
 }
 

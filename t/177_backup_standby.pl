@@ -24,7 +24,7 @@ sql($primary, 'postgres', 'CREATE EXTENSION pg_pardump; CREATE TABLE said (what 
 # ---- a standby
 
 my $standby = start_backup(backup_ok($primary, '-R', 'pg_parbasebackup', '-j2', '-R'), 'standby', 'archive_mode = off');
-is(value($standby, 'postgres', 'SELECT pg_is_in_recovery()'), 't', '-R: what is started of it is a standby');
+is(value($standby, 'postgres', 'SELECT pg_is_in_recovery()'), 't', '-R: the started server is a standby');
 
 sub heard
 {
@@ -44,7 +44,7 @@ sub say_and_wait
 sub said { return value($_[0], 'postgres', q{SELECT string_agg(what, ' ' ORDER BY what) FROM said}); }
 
 say_and_wait('first');
-is(said($standby), 'first', '-R: it follows this server');
+is(said($standby), 'first', '-R: the standby follows this server');
 
 # ---- backups of it
 
@@ -53,14 +53,14 @@ verify_backup_ok($idle, 'idle');
 # what it has replayed may lie behind the backup's end, as with pg_basebackup:
 # it is a standby of the same primary, and continues
 my $restored = start_backup($idle, 'restored', 'archive_mode = off');
-ok(heard($restored, 'first'), 'idle: its rows are there');
+ok(heard($restored, 'first'), 'idle: the restored server contains the rows');
 $restored->stop;
 
 # its own standby.signal is written again
 {
 	my $tar = backup_ok($standby, 'tar, -R', 'pg_parbasebackup', '-Ft', '-R');
-	is(scalar(grep { /^standby\.signal$/ } split /\n/, `tar -tf '$tar/base.tar'`), 1, 'tar, -R: it is there once');
-	is(scalar(() = slurp_file("$tar/backup_manifest") =~ /"standby\.signal"/g), 1, 'tar, -R: and once in the manifest');
+	is(scalar(grep { /^standby\.signal$/ } split /\n/, `tar -tf '$tar/base.tar'`), 1, 'tar, -R: the archive contains standby.signal once');
+	is(scalar(() = slurp_file("$tar/backup_manifest") =~ /"standby\.signal"/g), 1, 'tar, -R: the manifest contains standby.signal once');
 }
 
 # The statements that a worker begins a piece with, by each reader.
@@ -79,7 +79,7 @@ my @piece = (qr/COPY \(SELECT v\.n|BEGIN ISOLATION LEVEL READ COMMITTED/);
 	is("$rc$err", '0', 'replaying: extracted');
 	verify_backup_ok($dir, 'replaying');
 	my $again = start_backup($dir, 'replaying', 'archive_mode = off');
-	ok(heard($again, 'second'), 'replaying: it follows the primary');
+	ok(heard($again, 'second'), 'replaying: the restored server follows the primary');
 	$again->promote;
 	is(value($again, 'postgres', 'SELECT count(*), sum(length(t) - 320) > 0, (SELECT a FROM late) FROM large'), '50000|t|7',
 		'replaying: all rows are there');
@@ -98,8 +98,8 @@ sql($primary, 'postgres', 'CHECKPOINT');
 say_and_wait('third');
 my ($rc, $err, $dir) = take_backup($standby, 'pg_parbasebackup');
 is($rc, 1, 'without full pages: exit code');
-like($err, qr/error: .*full_page_writes=off/, 'without full pages: the server says it');
-ok(!-e $dir, 'without full pages: nothing is left');
+like($err, qr/error: .*full_page_writes=off/, 'without full pages: message of the server');
+ok(!-e $dir, 'without full pages: no backup is left');
 sql($primary, 'postgres', 'ALTER SYSTEM RESET full_page_writes');
 $primary->reload;
 wait_until('full pages are written', sub { value($primary, 'postgres', 'SHOW full_page_writes') eq 'on' });
@@ -119,14 +119,14 @@ say_and_wait('fourth');
 	moment_go_on($others);
 	is(end_dump($followed), 1, 'on another timeline: exit code');
 	like($followed->{err}, qr/error: the standby switched from timeline 1 to 2 during the backup/, 'on another timeline: message');
-	ok(!-e $followed->{dir}, 'on another timeline: nothing is left');
+	ok(!-e $followed->{dir}, 'on another timeline: no backup is left');
 	is(slots_left($cascade), '', 'on another timeline: no slot either');
 	stop_moments($others);
 	$cascade->stop;
 	moment_go_on($moments);
 	is(end_dump($run), 1, 'promoted: exit code');
 	like($run->{err}, qr/error: .*the standby was promoted during/, 'promoted: message');
-	ok(!-e $run->{dir}, 'promoted: nothing is left');
+	ok(!-e $run->{dir}, 'promoted: no backup is left');
 	is(slots_left($standby), '', 'promoted: no slot either');
 	stop_moments($moments);
 }

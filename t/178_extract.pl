@@ -72,11 +72,11 @@ foreach my $manifest ([], ['--no-manifest'])
 	system_or_bail('rm', '-rf', "$dir.gone");
 }
 
-# --- as tar does it
+# --- the same files as with tar
 
 my $plain = take_tar('-Xfetch');
 my ($rc, $output, $dir, $far) = extract($plain);
-is("$rc$output", '0', 'it is extracted');
+is("$rc$output", '0', 'plain: exit code and messages');
 my ($oid) = map { /(\d+)\.tar$/ } glob("$plain/*.tar");
 my $by_tar = new_path('by_tar');
 mkdir($_) or die "$_: $!" foreach $by_tar, "$by_tar.far";
@@ -106,15 +106,15 @@ sub attributes
 	return join('', sort <$pipe>);
 }
 
-# pg_basebackup's archives have no links, and where they are mapped the map is another
+# pg_basebackup's archives contain no links, and with -T the map is another one
 my $written = qr/^(?:tablespace_map|backup_manifest) .*\n/m;
 my $mapped = sub { return attributes($_[0]) =~ s/$written|^pg_tblspc\/$oid l .*\n//mgr };
-is($mapped->($dir), $mapped->($by_tar), 'with the same attributes');
+is($mapped->($dir), $mapped->($by_tar), 'attributes of files in the data directory');
 is(attributes($far), attributes("$by_tar.far"), 'in the tablespace, too');
-like(attributes($dir), qr/^odd d \d+ 978307201\.0/m, 'those of a directory are as they were');
-is(readlink("$dir/pg_tblspc/$oid"), $far, 'which is where it was mapped to');
-is(slurp_file("$dir/tablespace_map"), "$oid $far\n", 'and the server is told so');
-verify_backup_ok($dir, 'what is extracted is what was taken');
+like(attributes($dir), qr/^odd d \d+ 978307201\.0/m, 'attributes of a directory');
+is(readlink("$dir/pg_tblspc/$oid"), $far, 'the link leads to the directory of -T');
+is(slurp_file("$dir/tablespace_map"), "$oid $far\n", 'tablespace_map contains the directory of -T');
+verify_backup_ok($dir, 'the extracted backup');
 
 # --- and it can be started
 
@@ -171,22 +171,22 @@ foreach my $way ([], [ '--manifest-checksums=sha256', '--manifest-force-encode' 
 	my ($was, $is) = map { slurp_file("$_/backup_manifest") } $tar, $dir;
 	my @differ = grep { (split /\n/, $was)[$_] ne (split /\n/, $is)[$_] } 0 .. ($was =~ tr/\n//) - 1;
 	is(scalar(@differ), 2, "$what: two lines are others") or diag("@differ");
-	is($was =~ tr/\n//, $is =~ tr/\n//, "$what: there are as many lines");
+	is($was =~ tr/\n//, $is =~ tr/\n//, "$what: number of lines");
 	my ($entry) = grep { ($_->{Path} // pack('H*', $_->{'Encoded-Path'})) eq 'tablespace_map' } @{ decode_json($is)->{Files} };
 	is($entry->{Size}, -s "$dir/tablespace_map", "$what: size");
 	is($entry->{'Last-Modified'}, POSIX::strftime('%Y-%m-%d %H:%M:%S GMT', gmtime((stat "$dir/tablespace_map")[9])),
 		"$what: modification time");
 }
 
-# --- what is refused
+# --- refusals
 
 sub refused_ok
 {
 	my ($message, $from, @options) = @_;
 	my ($status, $text, $to, $tablespace) = extract($from, @options);
 	is($status, 1, "refused: @options");
-	like($text, $message, 'with the message');
-	ok(!-e $to && !-e $tablespace, 'and nothing is left');
+	like($text, $message, "refused: @options: message");
+	ok(!-e $to && !-e $tablespace, "refused: @options: nothing is left");
 	return;
 }
 
@@ -280,11 +280,11 @@ foreach my $again ([ 'odd', qr/could not create directory ".*odd": File exists/ 
 	append_to_file("$wal/archive_status/000000010000000000000001.done", '');
 	system_or_bail('tar', '-cf', "$packed/pg_wal.tar", '-C', $wal, '.');
 	($rc, $output, $dir) = extract($packed);
-	is("$rc$output", '0', 'pg_wal.tar packed again: extracted');
-	ok(-e "$dir/pg_wal/archive_status/000000010000000000000001.done", 'all of it');
+	is("$rc$output", '0', 'pg_wal.tar packed again: exit code and messages');
+	ok(-e "$dir/pg_wal/archive_status/000000010000000000000001.done", 'pg_wal.tar packed again: a file in a directory');
 }
 
-# where a tablespace goes to is the archive's own word: no directory is of use but to PostgreSQL
+# the archive determines the location of a tablespace, so its paths must be those of one
 {
 	my $forged = take_tar('-Xfetch');
 	append_to_file("$evil/cron", 'text');
@@ -292,19 +292,19 @@ foreach my $again ([ 'odd', qr/could not create directory ".*odd": File exists/ 
 	refused_ok(qr/a path does not belong to a tablespace/, $forged);
 }
 
-# --- where something is there already
+# --- existing files
 
 my $full = new_path('full');
 mkdir($full) or die "$full: $!";
 append_to_file("$full/file", 'text');
 ($rc, undef, my $err) = run_program('pg_parbasebackup', "--extract=$plain", '-D', $full);
-like($err, qr/exists but is not empty\n.*hint: Remove or empty the directory/, 'a directory that is not empty');
-is(slurp_file("$full/file"), 'text', 'is left as it is');
+like($err, qr/exists but is not empty\n.*hint: Remove or empty the directory/, 'a directory that is not empty: message');
+is(slurp_file("$full/file"), 'text', 'a directory that is not empty: the file is not changed');
 my $beside = new_path('beside');
 ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract=' . take_tar('-Xfetch'), '-D', $beside);
 like($err, qr/"\Q$place\E" exists but is not empty\n.*hint: .*tablespace's location on the server\.  Use -T to specify another one\.\n\z/,
-	"a tablespace's place that the server still has");
-ok(!-e $beside, 'and nothing is left');
+	"a tablespace's directory that the server still has: message");
+ok(!-e $beside, "a tablespace's directory that the server still has: nothing is left");
 
 # --- root: owners, by name where there is such a user, as tar
 
@@ -328,24 +328,24 @@ SKIP:
 		END
 	my @lines = split /\n/, $out;
 	my $top = pop @lines;
-	is_deeply([ @lines[ @lines / 2 .. $#lines ] ], [ @lines[ 0 .. @lines / 2 - 1 ] ], "owners as by tar$errors");
-	is($top, 'top ' . getpwnam('daemon') . ':4712', 'the directory belongs to whom its first file belongs to');
+	is_deeply([ @lines[ @lines / 2 .. $#lines ] ], [ @lines[ 0 .. @lines / 2 - 1 ] ], "root: the same owners as with tar$errors");
+	is($top, 'top ' . getpwnam('daemon') . ':4712', 'root: the directory belongs to the owner of its first file');
 	my $by_root = new_path('by_root');
 	($status, $out, $errors) = run_program('fakeroot', 'pg_parbasebackup', "--extract=$plain_too", '-D', $by_root, '--no-sync');
-	is($status, 1, 'root, to where the archive says: exit code');
+	is($status, 1, 'root, location of the archive: exit code');
 	my $refusal = qr/error: root must name the directory of tablespace $oid with -T\n.*detail: Its location on the server is "\Q$place\E"\.\n.*hint: To use the same directory: -T \Q$place=$place\E\./;
-	like($errors, $refusal, 'and the message');
-	ok(!-e $by_root, 'and nothing is left');
-	# nor to where a server says
+	like($errors, $refusal, 'root, location of the archive: message');
+	ok(!-e $by_root, 'root, location of the archive: nothing is left');
+	# a location that the server reports
 	my @plain_format = ('fakeroot', 'pg_parbasebackup', connection($node), '-c', 'fast', '-D', $by_root, '--no-sync');
 	($status, $out, $errors) = run_program(@plain_format);
-	is($status, 1, 'root, plain format, to where the server says: exit code');
-	like($errors, $refusal, 'and the message');
-	ok(!-e $by_root, 'and nothing is left');
+	is($status, 1, 'root, plain format, location of the server: exit code');
+	like($errors, $refusal, 'root, plain format, location of the server: message');
+	ok(!-e $by_root, 'root, plain format, location of the server: nothing is left');
 	my $named = new_path('named');
 	($status, $out, $errors) = run_program(@plain_format, '-T', "$place=$named");
-	is("$status$errors", '0', 'root, plain format, to where -T says');
-	is(readlink("$by_root/pg_tblspc/$oid"), $named, 'which is where the link leads');
+	is("$status$errors", '0', 'root, plain format, directory of -T: exit code and messages');
+	is(readlink("$by_root/pg_tblspc/$oid"), $named, 'root, plain format, directory of -T: the link leads there');
 
 	# nor to where another user could put a link: that user's directory, one above it, one
 	# that others may write to, or behind the user's link
@@ -389,7 +389,7 @@ SKIP:
 			'sh', $faults, $gone, @words, '-D', "$lead/data", '-T', "$place=$named.4", '--no-sync');
 		is($status, 1, "root, $name, a link for a moment: exit code");
 		like($errors, qr/error: directory "\Q$lead\E\/data" was replaced/, "root, $name, a link for a moment: message");
-		is(join(' ', glob("$victim/data/*")), '', "root, $name, a link for a moment: nothing is behind it");
+		is(join(' ', glob("$victim/data/*")), '', "root, $name, a link for a moment: the directory behind the link is empty");
 	}
 
 	# nor by way of a link and "..", with anything above the directory that it
@@ -399,8 +399,8 @@ SKIP:
 	($status, $out, $errors) = run_program('fakeroot', 'pg_parbasebackup', "--extract=$plain_too", '-T', "$place=$named.5",
 		'-D', "$others/near/link/../new", '--no-sync');
 	is("$status$errors", '0', 'root, a link and ".."');
-	is(join(' ', glob("$others/far/new/*")), '', 'nothing is above the directory that the link leads to');
-	ok(-e "$others/near/new/PG_VERSION", 'all is in the directory that was looked at');
+	is(join(' ', glob("$others/far/new/*")), '', 'no file is created above the directory of the link');
+	ok(-e "$others/near/new/PG_VERSION", 'the files are in the directory that was checked');
 }
 
 # --- a directory that another user replaces with one of ours that has files
@@ -417,7 +417,7 @@ foreach my $form ([ '--extract', "--extract=$own" ], [ 'plain', connection($node
 		'pg_parbasebackup', @words, '-D', "$above/data", '--no-sync');
 	is($status, 1, "replaced, $name: exit code");
 	like($errors, qr/error: directory "\Q$above\E\/data" was replaced/, "replaced, $name: message");
-	is(join(' ', glob("$victim/data/*")), "$victim/data/precious", "replaced, $name: nothing is removed or written");
+	is(join(' ', glob("$victim/data/*")), "$victim/data/precious", "replaced, $name: the directory behind the link is not changed");
 }
 
 # --- a directory that another user replaces with one of another backup, whose manifest
@@ -461,10 +461,10 @@ $node->stop;
 rename($place, "$place.away") or die "rename: $!";
 my $again = new_path('again');
 ($rc, $output, $err) = run_program('pg_parbasebackup', "--extract=$own", '-D', $again, '--no-sync');
-is("$rc$output$err", '0', 'extracted to the same place');
+is("$rc$output$err", '0', 'to the same place: exit code and messages');
 my $own_by_tar = by_tar_too($own);
-is(attributes($again) =~ s/^backup_manifest .*\n//mr, attributes($own_by_tar), 'links lead where they led');
-is(readlink("$again/pg_tblspc/$oid"), $place, 'to the tablespace');
-ok(scalar(() = glob("$place/PG_*")), 'which is there');
+is(attributes($again) =~ s/^backup_manifest .*\n//mr, attributes($own_by_tar), 'to the same place: attributes of all files');
+is(readlink("$again/pg_tblspc/$oid"), $place, 'to the same place: the link leads to the tablespace');
+ok(scalar(() = glob("$place/PG_*")), 'to the same place: the tablespace contains its directory');
 
 done_testing();

@@ -41,7 +41,7 @@ my ($rc, $out, $err) = run_program('pg_combinebackup', '--no-sync', '-o', $combi
 is("$rc$err", '0', 'pg_combinebackup');
 verify_backup_ok($combined, 'combined');
 my $restored = start_backup($combined, 'restored', 'summarize_wal = off');
-is(dump_of($restored) =~ s/\Q$places[3]\E/PLACE/gr, $want =~ s/\Q$location\E/PLACE/gr, 'all is as it was at the second increment');
+is(dump_of($restored) =~ s/\Q$places[3]\E/PLACE/gr, $want =~ s/\Q$location\E/PLACE/gr, 'the restored server contains the rows of the second increment');
 $restored->stop;
 
 # A backup in tar format that was extracted with another place of its tablespace is
