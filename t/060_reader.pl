@@ -70,7 +70,7 @@ SQL
 	}
 	sql($node, $db, 'CREATE EXTENSION pg_pardump');
 	prepare_comparison($node, $db);
-	cmp_ok(value($node, $db, <<"SQL"), '>=', 10, "$db: has such values in line and in TOAST");
+	cmp_ok(value($node, $db, <<"SQL"), '>=', 10, "$db: the tables contain such values in line and in TOAST");
 SELECT least(count(*) FILTER (WHERE pg_column_size(j) < 2000), 10 * count(*) FILTER (WHERE pg_column_size(j) > 10000))
 FROM reader_documents.documents WHERE pg_column_compression(j) = '$method'
 SQL
@@ -229,5 +229,5 @@ foreach my $table (qw(public.noise reader_numbers.decimals reader_others.no_rows
 $node->stop;
 unlike(slurp_file($node->logfile),
 	qr/reference leak|refcount leak|not closed|still referenced|PANIC|TRAP/,
-	'nothing left behind');
+	'the log contains no leaked resource');
 done_testing();

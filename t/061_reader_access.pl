@@ -274,7 +274,7 @@ my $expected = value($node, 'access', $read_changing);
 	ok($got eq $expected, 'the rows of the snapshot, while the table changes')
 	  or diag(length($got) . ' bytes for ' . length($expected));
 	isnt(value($node, 'access', $read_changing), $expected,
-		'control: what was done can be seen');
+		'control: the change is visible');
 }
 
 # --- writers, pruning and vacuum, under one snapshot and under new ones
@@ -374,5 +374,5 @@ sub disturbances
 
 $node->stop;
 unlike(slurp_file($node->logfile), $forgotten,
-	'nothing left behind');
+	'the log contains no leaked resource');
 done_testing();

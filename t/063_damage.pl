@@ -202,7 +202,7 @@ foreach my $table (sort keys %damage)
 		my (undef, $err) = run_verbose(
 			"SELECT pardump.pg_pardump_read('$table', '{v}', 0, NULL, 'none', '$format')");
 		like($err, $error, "$table, $format: an error");
-		like($err, $context, "$table, $format: which row");
+		like($err, $context, "$table, $format: context with the row");
 		like($err, qr/of table "$table", column "v"/, "$table, $format: which column")
 		  if $message =~ /invalid value/;
 	}

@@ -124,7 +124,7 @@ $by_extension{'data.empty'} = 'it is a small table';
 my %not_by_it = ('other.far' => $foreign, 'other.settings' => $condition,
 	'other.by_other' => $method);
 my ($dir, $err) = verbose_dump('extension', @all);
-is_deeply(readers($err), { %by_extension, %not_by_it }, 'extension: who reads what');
+is_deeply(readers($err), { %by_extension, %not_by_it }, 'extension: readers of the tables');
 is_deeply(differing($stock_rows, rows_of($dir)), [], 'extension: rows as of pg_dump');
 cmp_ok(chunks_of($dir, 'plain'), '>', 3, 'extension: chunks');
 
@@ -138,12 +138,12 @@ my $reader_rows = rows_of(dump_ok($node, 'extension', 'row security', 'pg_dump',
 	'-n', 'data', @as_reader));
 ($dir, $err) = verbose_dump('row security', @data, @as_reader);
 is_deeply(readers($err), { %by_extension, 'data.guarded' => 'row security applies to it' },
-	'row security: who reads what');
+	'row security: readers of the tables');
 is_deeply(differing($reader_rows, rows_of($dir)), [], 'row security: rows as of pg_dump');
 cmp_ok(chunks_of($dir, 'guarded'), '>', 1, 'row security: chunks');
 is_deeply(differing($stock_rows, $reader_rows),
 	[ 'COPY data.guarded (a, owner) FROM stdin;', grep { /^COPY other/ } sort keys %$stock_rows ],
-	'row security: it hides rows');
+	'row security: only the rows of this table differ');
 
 # ---- where it is compressed
 
@@ -154,7 +154,7 @@ foreach my $codec (codecs($node))
 	foreach my $spec ("client-$codec", "Server-$codec$detail{$codec}")
 	{
 		($dir, $err) = verbose_dump("-Z $spec", @all, '-Z', $spec);
-		is_deeply(readers($err), { %by_extension, %not_by_it }, "-Z $spec: who reads what");
+		is_deeply(readers($err), { %by_extension, %not_by_it }, "-Z $spec: readers of the tables");
 		is_deeply([ grep { !/^\d+\.dat\Q$suffix{$codec}\E$/ } data_files($dir) ],
 			[], "-Z $spec: suffix");
 		is_deeply(differing($stock_rows, rows_of($dir)), [], "-Z $spec: rows as of pg_dump");
@@ -240,7 +240,7 @@ sub reader_dumps_by_sql_ok
 {
 	my ($what, $reason) = @_;
 	($dir, $err) = verbose_dump($what, '-n', 'data', '-j2', '--chunk-size=64kB', @as_reader);
-	like($err, qr/: \Q$reason\E; splitting tables by blocks and reading them with COPY/, "$what: says so");
+	like($err, qr/: \Q$reason\E; splitting tables by blocks and reading them with COPY/, "$what: message");
 	is_deeply(readers($err), { map { ($_ => $reason) } keys %by_extension },
 		"$what: SQL reads all");
 	cmp_ok(chunks_of($dir, 'plain'), '>', 1, "$what: chunks");
@@ -266,7 +266,7 @@ refused_ok(qr/requires extension pg_pardump: $no_permission/,
 	@db, '-n', 'data', @as_reader, '-Z', 'server-gzip');
 sql($node, 'extension', 'GRANT USAGE ON SCHEMA pardump TO reader');
 ($dir, $err) = verbose_dump('USAGE on its schema', @data, @as_reader);
-is(readers($err)->{'data.plain'}, 'the extension', 'USAGE on its schema: it reads');
+is(readers($err)->{'data.plain'}, 'the extension', 'USAGE on its schema: the extension reads');
 sql($node, 'extension', q{UPDATE pg_extension SET extversion = '0.9' WHERE extname = 'pg_pardump'});
 reader_dumps_by_sql_ok('another version', 'extension pg_pardump has version 0.9, not 1.0');
 sql($node, 'extension', q{UPDATE pg_extension SET extversion = '1.0' WHERE extname = 'pg_pardump'});
@@ -338,8 +338,8 @@ foreach my $options ([], ['--max-table-segment-pages=50'], ['--chunk-size=64kB']
 {
 	($dir, $err) = verbose_dump("no rows to read, @$options", '-t', 'data.hollow', '-t', 'data.emptied', @$options);
 	is_deeply(readers($err), { map { ("data.$_" => 'the extension') } qw(hollow emptied) },
-		"no rows to read, @$options: by the extension");
-	unlike($err, qr/error|warning/, "no rows to read, @$options: in silence");
+		"no rows to read, @$options: the extension reads them");
+	unlike($err, qr/error|warning/, "no rows to read, @$options: no messages");
 }
 
 $node->stop;

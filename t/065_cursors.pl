@@ -122,7 +122,7 @@ foreach my $name (sort keys %calls)
 			$rename; FETCH 1 FROM c;
 			ROLLBACK});
 		is($out, "renamed\nother\nrenamed", "labels that a subtransaction renames: $query");
-		is($err, '', 'without a message');
+		is($err, '', 'no messages');
 	}
 }
 
@@ -194,5 +194,5 @@ foreach my $change (
 }
 
 $node->stop;
-unlike(slurp_file($node->logfile), qr/leak|not closed|still referenced|PANIC|TRAP|WARNING/, 'nothing is left behind');
+unlike(slurp_file($node->logfile), qr/leak|not closed|still referenced|PANIC|TRAP|WARNING/, 'the log contains no leak or warning');
 done_testing();

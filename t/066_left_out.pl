@@ -80,7 +80,7 @@ my ($with) = dumped('--with-pardump-extension');
 is(scalar @{ entries($with) }, 8, '--with-pardump-extension keeps all entries');
 is(manifest($with)->{'Left-Out'}, undef, '--with-pardump-extension: the manifest records nothing');
 my ($chosen) = dumped('-e', 'pg_pard*');
-like(join("\n", @{ entries($chosen) }), qr/^EXTENSION - pg_pardump/m, '-e pg_pard*: it stays');
+like(join("\n", @{ entries($chosen) }), qr/^EXTENSION - pg_pardump/m, '-e pg_pard*: the archive contains the extension');
 my ($table) = dumped('-t', 't');
 is(manifest($table)->{'Left-Out'}, undef, '-t: pg_dump would not dump it either');
 
@@ -90,7 +90,7 @@ my ($mine) = dumped();
 is_deeply(
 	[ grep { !/^(COMMENT|ACL) / } @{ entries($mine) } ],
 	[ 'SCHEMA - pardump postgres', 'TABLE pardump mine postgres', 'TABLE DATA pardump mine postgres' ],
-	'another table in its schema: that and the schema stay');
+	'another table in its schema: the archive contains table and schema');
 is(scalar(grep { /^(COMMENT|ACL) - SCHEMA pardump/ } @{ entries($mine) }), 2, 'another table in its schema: with its comment and privileges');
 sql($node, 'shop', 'DROP TABLE pardump.mine; ALTER DEFAULT PRIVILEGES IN SCHEMA pardump GRANT SELECT ON TABLES TO reader');
 ($dir) = dumped();
@@ -102,7 +102,7 @@ sql($node, 'shop', q{CREATE VIEW v AS SELECT * FROM pardump.pg_pardump_chunks('t
 ($dir, $err) = dumped();
 like($err, qr/\Apg_pardump: warning: extension pg_pardump is included in the archive, because another object depends on it\npg_pardump: detail: The object is VIEW public\.v\.\npg_pardump: detail: .*\npg_pardump: hint: Install .*\n\z/,
 	'a view that needs it: a warning');
-like(join("\n", @{ entries($dir) }), qr/^EXTENSION - pg_pardump/m, 'a view that needs it: it stays');
+like(join("\n", @{ entries($dir) }), qr/^EXTENSION - pg_pardump/m, 'a view that needs it: the archive contains the extension');
 sql($node, 'shop', q{DROP VIEW v; CREATE FUNCTION f() RETURNS bigint LANGUAGE sql
 	BEGIN ATOMIC SELECT bytes FROM pardump.pg_pardump_last_read(); END});
 (undef, $err) = dumped();
@@ -181,7 +181,7 @@ SKIP:
 	my $lib = installed_at($installation, '--pkglibdir');
 	unlink "$share/pg_pardump.control", glob("$share/pg_pardump--*.sql"), "$lib/pg_pardump.so", "$lib/plugins/pg_pardump.so";
 	is((run_program('psql', '-Xq', '-d', $bare->connstr('postgres'), '-c', 'CREATE EXTENSION pg_pardump'))[0], 1,
-		'a server without the files: there is no extension');
+		'a server without the files: CREATE EXTENSION fails');
 	sql($bare, 'postgres', 'CREATE ROLE reader');
 	restored_ok('a server without the files, pg_restore', $bare, $none, 'pg_restore', '--exit-on-error', '-j2', $dir);
 	restored_ok('a server without the files, pg_restore -1', $bare, $none, 'pg_restore', '-1', $dir);

@@ -208,7 +208,7 @@ foreach my $command ([ 'pg_parrestore', $homely ], [ 'pg_pardump', '--compare', 
 	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $node->connstr('home'), '--target', $node->connstr($db));
 	is($rc, 1, 'a table has the name of an extension\'s: exit code');
 	like($err, qr/warning: not copying rows of table public\.job, which could not be created\n/, 'a table has the name of an extension\'s: message');
-	is(value($node, $db, 'SELECT count(*) FROM job'), 0, 'a table has the name of an extension\'s: it gets no rows');
+	is(value($node, $db, 'SELECT count(*) FROM job'), 0, 'a table with the name of an extension\'s table: no row is loaded');
 }
 
 $node->stop;

@@ -89,7 +89,7 @@ sub manifest_right_ok
 	}
 	is_deeply(\@problems, [], "$what: right about every file");
 	my ($before, $own) = $text =~ /\A(.*\n)"Manifest-Checksum": "([0-9a-f]{64})"\}\n\z/s;
-	is(sha256_hex($before // ''), $own, "$what: its own checksum");
+	is(sha256_hex($before // ''), $own, "$what: checksum of the manifest");
 	return $manifest;
 }
 
@@ -190,7 +190,7 @@ foreach my $codec (codecs($node), 'server-gzip')
 	my ($parent) = $dir =~ m{(.*)/};
 	is_deeply([ @events[ @files .. $#events ] ],
 		[ 'fsync DIR', 'rename DIR/toc.dat', 'fsync DIR', "fsync $parent" ],
-		'flushed: then the directory, and toc.dat gets its name');
+		'flushed: the directory before and after toc.dat gets its name');
 }
 
 # ---- kinds of checksums
@@ -227,7 +227,7 @@ SQL
 	my $logged = -s $node->logfile;
 	(undef, undef, $err) = run_program(@dump, new_path('unwatched'));
 	like($err, $unwatched, 'revoked: the age of the snapshot is not');
-	unlike(slurp_file($node->logfile, $logged), qr/permission denied/, 'revoked: nor tried');
+	unlike(slurp_file($node->logfile, $logged), qr/permission denied/, 'revoked: the server logs no refused call');
 }
 
 # ---- names that are not UTF-8

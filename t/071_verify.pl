@@ -365,7 +365,7 @@ sql($node, 'postgres', q{CREATE DATABASE format_1 ENCODING 'LATIN1' LOCALE 'C' T
 	my ($rc, undef, $err) = run_program('pg_parrestore', '-j2', '-d', $node->connstr('format_1'), $format_1);
 	is("$rc$err", '0', 'format 1: restored');
 	is(value($node, 'format_1', qq{SELECT sum(id) || ' ' || (SELECT max(t) FROM masked) || ' ' || (SELECT count(*) FROM parts)
-		FROM "m\xe4rz"}), '45150 x 10', 'format 1: its rows');
+		FROM "m\xe4rz"}), '45150 x 10', 'format 1: restored rows');
 }
 
 # ---- a stock archive
@@ -448,7 +448,7 @@ foreach my $name ('toc.dat', $manifest_name, $file)
 		my ($rc) = verify($copy);
 		$codes{$rc}++;
 	}
-	is_deeply([ grep { $_ > 1 } keys %codes ], [], 'no byte of toc.dat makes it crash');
+	is_deeply([ grep { $_ > 1 } keys %codes ], [], 'no changed byte of toc.dat leads to another exit code');
 }
 
 # ---- the command
@@ -460,10 +460,10 @@ foreach my $name ('toc.dat', $manifest_name, $file)
 	write_bytes("$copy/foreign", 'x');
 	my ($rc, $out, $err) = verify($copy, '--log-json=-');
 	my $files = summed_up('a log', 2, [ split /\n/, $err ]);
-	like($out, qr/"event":"summary","files":$files,/, 'as many files in the log') or diag($err);
+	like($out, qr/"event":"summary","files":$files,/, 'number of files in the log') or diag($err);
 	($files) = $out =~ /"event":"run",.*"files":(\d+)\}/;
 	my @read = glob("$copy/[b0-9t]*");
-	is($files, scalar(@read), 'those that are read are as many as there are');
+	is($files, scalar(@read), 'number of files that were read');
 }
 
 my ($rc, $out, $err) = run_program('pg_pardump', '--verify', new_path('nothing'));
@@ -481,13 +481,13 @@ is($err, "pg_pardump: error: \"/etc\" is not an archive\npg_pardump: detail: It 
 	like($err, qr/is not an archive\n.*\n.*hint: The directory is a backup of pg_pardump_backup\.  Specify its archive: "\Q$backup\E\/dump"\.\n\z/, 'a backup of pg_pardump_backup: hint');
 }
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '-f', new_path('other'));
-like($err, qr/options --verify and -f\/--file cannot be used together/, 'not with -f');
+like($err, qr/options --verify and -f\/--file cannot be used together/, '-f is refused');
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, 'verify');
-like("$rc$err", qr/^1.*options --verify and -d\/--dbname cannot be used together/, 'not with a database');
+like("$rc$err", qr/^1.*options --verify and -d\/--dbname cannot be used together/, '-d is refused');
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '--clean-output');
-like($err, qr/options --verify and --clean-output cannot be used together/, 'not with --clean-output');
+like($err, qr/options --verify and --clean-output cannot be used together/, '--clean-output is refused');
 ($rc, $out, $err) = run_program('pg_pardump', '--verify', $ours, '--pipe=cat >%f');
-like($err, qr/options --verify=DIRECTORY and --pipe cannot be used together/, 'not with --pipe');
+like($err, qr/options --verify=DIRECTORY and --pipe cannot be used together/, '--pipe is refused');
 # the directory belongs to the option, also if it looks like options, or options end there
 {
 	my $hyphen = new_path('hyphen');

@@ -93,7 +93,7 @@ cleaned_ok('no directory', new_path('none'));
 	my $link = new_path('link');
 	symlink $dir, $link;
 	cleaned_ok('through a link', $link);
-	ok(-l $link, 'through a link: it stays');
+	ok(-l $link, 'through a link: the link still exists');
 }
 {
 	# what another name leads to is not lost
@@ -103,7 +103,7 @@ cleaned_ok('no directory', new_path('none'));
 	link "$dir/$name", $other or die "could not link: $!";
 	my $bytes = slurp_file($other);
 	cleaned_ok('a second name', $dir);
-	ok(slurp_file($other) eq $bytes, 'a second name: its bytes stay');
+	ok(slurp_file($other) eq $bytes, 'a second name: the other file is not changed');
 }
 {
 	my $dir = archive('dry run');
@@ -149,7 +149,7 @@ foreach my $name ('notes.txt', 'blobs.txt', '5.dat.bak', 'toc.dat.old', 'blob_.d
 	{
 		change_manifest($dir, sub { s/"Path": "[^"]*"/"Path": "$name"/ });
 		kept_ok('a file outside', $dir, qr/could not recognize directory .* as an archive of pg_pardump\n.*is damaged: invalid file name/);
-		is(slurp_file($precious), 'mine', 'a file outside: is as it was');
+		is(slurp_file($precious), 'mine', 'a file outside: it is not changed');
 	}
 }
 foreach my $name ($manifest_name, 'toc.dat', 'toc.dat.tmp')
@@ -160,7 +160,7 @@ foreach my $name ($manifest_name, 'toc.dat', 'toc.dat.tmp')
 	append_to_file($other, '') if !-e $other;
 	symlink $other, "$dir/$name" or die "could not link: $!";
 	kept_ok("$name is a link", $dir, $name eq $manifest_name ? qr/could not recognize directory .* as an archive/ : qr/was not written by pg_pardump/);
-	ok(-f $other, "$name is a link: what it leads to");
+	ok(-f $other, "$name is a link: the file behind it still exists");
 }
 foreach my $kind ('directory', 'FIFO')
 {
@@ -210,7 +210,7 @@ foreach my $name ('notes.txt', '.hidden', '1.dat/', '1.dat.txt', 'blob_1', 'blob
 	unlink $name;
 	symlink $precious, $name;
 	kept_ok('a link', $dir, qr/was not written by pg_pardump/);
-	is(slurp_file($precious), 'mine', 'a link: what it leads to');
+	is(slurp_file($precious), 'mine', 'a link: the file behind it still exists');
 }
 {
 	my $dir = dump_ok($node, 'clean', 'stock', 'pg_dump');
@@ -244,7 +244,7 @@ foreach my $name ('notes.txt', '.hidden', '1.dat/', '1.dat.txt', 'blob_1', 'blob
 			'-U', 'postgres', '-f', $link, '--clean-output', @db);
 		is($rc, 1, 'a link of another user: exit code');
 		like($err, qr/error: will not remove an archive through symbolic link "\Q$link\E", which belongs to another user/, 'a link of another user: message');
-		is(listing($dir), $before, 'a link of another user: nothing is removed behind it');
+		is(listing($dir), $before, 'a link of another user: the directory behind it is not changed');
 	}
 }
 

@@ -54,7 +54,7 @@ sub pipe_to
 	my $dir = new_dir();
 	my ($rc, $out, $err) = run_program('pg_pardump', @options,
 		'--pipe=' . $command =~ s/DIR/$dir/gr);
-	is($out, '', 'nothing on standard output');
+	is($out, '', 'standard output is empty');
 	return ($rc, $err, $dir);
 }
 

@@ -169,7 +169,7 @@ foreach my $state (qw(ALWAYS REPLICA))
 	sql($target, 'triggers', "ALTER TABLE referrer ENABLE $state TRIGGER refuse");
 	($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-a', '-t', 'referrer', '--disable-triggers');
 	is($rc, 1, "--disable-triggers, a trigger is enabled $state: exit code");
-	like($err, qr/does not disable triggers that are enabled as ALWAYS or REPLICA\n.*detail: The trigger is refuse on public\.referrer\./, 'which is told');
+	like($err, qr/does not disable triggers that are enabled as ALWAYS or REPLICA\n.*detail: The trigger is refuse on public\.referrer\./, "--disable-triggers, a trigger is enabled $state: message");
 	is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 0, 'and nothing is loaded');
 }
 sql($target, 'triggers', 'ALTER TABLE referrer ENABLE TRIGGER refuse');
@@ -220,7 +220,7 @@ SKIP:
 	rename "$control.away", $control or die "could not rename \"$control\": $!";
 	is(value($target, 'extended', 'TABLE t'), 1, 'no extension on the target: rows');
 	my $schema = q{SELECT count(*) FROM pg_namespace WHERE nspname = 'pardump'};
-	is(value($target, 'extended', $schema), 0, 'no extension on the target: nor its schema');
+	is(value($target, 'extended', $schema), 0, 'no extension on the target: its schema does not exist');
 	sql($source, 'extended', 'CREATE TABLE pardump.t AS SELECT 2 AS a');
 	make_database($target, 'extended2');
 	rename $control, "$control.away" or die "could not rename \"$control\": $!";
@@ -396,7 +396,7 @@ sql($target, 'named', q{DROP SEQUENCE s; CREATE FUNCTION late() RETURNS event_tr
 	CREATE EVENT TRIGGER late ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION late()});
 $err = copy_refused_ok(qr/relation "a2" already exists.*warning: not copying rows of table public\.a2, which could not be created\n/s,
 	'a table comes meanwhile', $source, 'named', $target, 'named');
-is(value($target, 'named', 'SELECT (SELECT count(*) FROM a1), (SELECT string_agg(a::text, $$,$$) FROM a2)'), '1|2', 'a table comes meanwhile: it gets no rows');
+is(value($target, 'named', 'SELECT (SELECT count(*) FROM a1), (SELECT string_agg(a::text, $$,$$) FROM a2)'), '1|2', 'a table is created meanwhile: no row is loaded into it');
 
 # a role that may not ask which server the target is
 make_database($target, 'hardened');
@@ -407,7 +407,7 @@ sql($target, 'hardened', q{ALTER DATABASE hardened OWNER TO owner;
 is($rc, 0, 'without control functions: exit code');
 like($err, qr/^pg_pardump: warning: a failover of the target will not be detected\n[^\n]*detail: Role "\w+" needs the privilege to execute [^\n]* on the target\.\n[^\n]*hint: As a superuser, run in database "\w+": GRANT EXECUTE ON FUNCTION [^\n]* TO \w+;\n$/,
 	'without control functions: a warning');
-is(value($target, 'hardened', 'SELECT count(*) FROM with_xml'), 2, 'without control functions: all rows are there');
+is(value($target, 'hardened', 'SELECT count(*) FROM with_xml'), 2, 'without control functions: number of rows');
 
 # large objects: what others have granted is in a group that stock pg_restore of 17
 # cannot make; an error is the end, unless --clean drops what is in the way
@@ -431,7 +431,7 @@ foreach my $options ([], ['--check'])
 	like("$out$err", qr/error: the target already contains 1 of the large objects to be copied\n/, "a large object is there @$options: message");
 }
 is(value($target, 'given', 'SELECT count(*), convert_from(lo_get(7120), $$UTF8$$) FROM pg_largeobject_metadata'), '1|own',
-	'a large object is there: nothing is changed');
+	'an existing large object: it is not changed');
 # it comes while definitions are made
 sql($target, 'given', 'SELECT lo_unlink(7120)');
 sql($target, 'given', q{CREATE FUNCTION late() RETURNS event_trigger LANGUAGE plpgsql AS
@@ -440,7 +440,7 @@ sql($target, 'given', q{CREATE FUNCTION late() RETURNS event_trigger LANGUAGE pl
 sql($source, 'given', 'CREATE TABLE small (a int)');
 $err = copy_refused_ok(qr/error: the target already contains 1 of the large objects to be restored\n/,
 	'a large object comes meanwhile', $source, 'given', $target, 'given', '-j2');
-is(value($target, 'given', 'SELECT convert_from(lo_get(7120), $$UTF8$$)'), 'own', 'a large object comes meanwhile: it is not overwritten');
+is(value($target, 'given', 'SELECT convert_from(lo_get(7120), $$UTF8$$)'), 'own', 'a large object is created meanwhile: it is not overwritten');
 sql($target, 'given', 'DROP EVENT TRIGGER late; DROP FUNCTION late()');
 copy_ok($source, 'given', $target, 'given', 'given by others', '-j2', '--clean');
 same_database_ok($target, 'given', fingerprint($source, 'given'), schema_text($source, 'given'), 'given by others');
@@ -533,7 +533,7 @@ sql($target, 'postgres', 'ALTER DATABASE grown RESET quote_all_identifiers');
 	$writer->('BEGIN ISOLATION LEVEL SERIALIZABLE; CREATE TEMPORARY TABLE t (a int)');
 	sql($target, 'postgres', "ALTER DATABASE grown SET default_transaction_$_") foreach "isolation = 'serializable'", 'deferrable = on';
 	my (undef, $checked) = run_copy($source, 'grown', $target, 'grown', '--clean', '--check');
-	is(check_list($checked), "no problems found\n", '--clean, deferrable transactions: nothing is waited for');
+	is(check_list($checked), "no problems found\n", '--clean, deferrable transactions: output of --check');
 	sql($target, 'postgres', "ALTER DATABASE grown RESET default_transaction_$_") foreach 'isolation', 'deferrable';
 	$writer->('ROLLBACK');
 	undef $writer;
@@ -604,7 +604,7 @@ my (undef, $list) = run_copy($source, 'grown', $target, 'grown', '--clean', '--c
 like(check_list($list), qr/\Aerror: --clean cannot drop objects with 11 dependent objects on the target\n  DETAIL: Some of the dependent objects are: view public\.mine1 \(.*\), view public\.mine8 \(depends on table app\.orders\)\.\n  HINT: .*\n1 error, 0 warnings\n\z/,
 	'--check: found');
 (undef, $list) = run_copy($source, 'grown', $target, 'grown', '--clean', '--check', '-t', 'app.heir');
-is(check_list($list), "no problems found\n", '--check of another table: nothing is found');
+is(check_list($list), "no problems found\n", '--check of another table: no problems');
 sql($target, 'grown', join ';', map { "DROP VIEW mine$_" } 1 .. 11);
 
 # Partitions that the source does not have go with their table; what depends on
@@ -613,7 +613,7 @@ sql($target, 'grown', 'CREATE TABLE more PARTITION OF app.parts FOR VALUES FROM 
 clean_grown_ok('a partition');
 sql($target, 'grown', 'CREATE TABLE more PARTITION OF app.parts FOR VALUES FROM (10) TO (20); INSERT INTO more VALUES (11)');
 copy_refused_ok(qr/dependent object on the target\n.*detail: The dependent object is table public\.more \(depends on table app\.parts\)\./, 'a partition with rows', $source, 'grown', $target, 'grown', '--clean');
-is(value($target, 'grown', 'SELECT count(*) FROM more'), 1, 'a partition with rows: it stays');
+is(value($target, 'grown', 'SELECT count(*) FROM more'), 1, 'a partition with rows: number of rows');
 sql($target, 'grown', 'DROP TABLE more; CREATE FUNCTION app.twice(bigint) RETURNS app.state LANGUAGE sql AS $$SELECT NULL::app.state$$');
 copy_refused_ok(qr/detail: The dependent object is function app\.twice\(bigint\) /, 'a function of the same name', $source, 'grown', $target, 'grown', '--clean');
 sql($target, 'grown', 'DROP FUNCTION app.twice(bigint)');
@@ -766,7 +766,7 @@ like($err, qr/\Apg_pardump: warning: the lock table of the target is too small t
 	'a small lock table: a warning');
 same_database_ok($target, 'grown', $grown->{data}, $grown->{schema}, 'a small lock table');
 
-is(sessions_left($source, $target), 0, 'no session left');
+is(sessions_left($source, $target), 0, 'no session is left');
 
 $source->stop;
 $target->stop;

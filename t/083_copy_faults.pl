@@ -238,7 +238,7 @@ sql($target, 'faults', 'DROP TRIGGER at_commit ON gated');
 	});
 	my $copy = start_rows("host=$relay->{host} port=$relay->{port} dbname=faults");
 	copy_survived_ok($copy, 'COMMIT succeeds', $lost);
-	ok(-e $mark, 'COMMIT succeeds: its answer was lost');
+	ok(-e $mark, 'COMMIT succeeds: the answer was lost');
 	stop_proxy($relay);
 }
 sql($target, 'faults', q{CREATE TRIGGER gate BEFORE INSERT ON gated FOR EACH ROW
@@ -296,7 +296,7 @@ foreach my $mode (qw(fast immediate))
 	$target->stop($mode);
 	$target->start;
 	is(end_dump($copy), 0, "raw tuples, restart ($mode): exit code") or diag($copy->{err});
-	like($copy->{err}, qr/retry 1 of 20/, "raw tuples, restart ($mode): it was noticed");
+	like($copy->{err}, qr/retry 1 of 20/, "raw tuples, restart ($mode): the lost connection was noticed");
 	is_deeply([ differences($raw_rows, fingerprint($target, 'raw')) ], [],
 		"raw tuples, restart ($mode): every row, once");
 	eval { hold('SELECT 1') };
@@ -378,7 +378,7 @@ foreach my $fault (
 	is(end_dump($copy), $message ? 1 : 0, "$what: exit code") or diag($copy->{err});
 	like($copy->{err}, $message // qr/retry 1 of 20(?!.*error: )/s, "$what: message");
 	is(value($target, $db, q{SELECT (SELECT count(*) FROM first), (SELECT count(*) FROM gated),
-		to_regclass('first_i')}), '60000|1|first_i', "$what: all is there") if !$message;
+		to_regclass('first_i')}), '60000|1|first_i', "$what: rows and index on the target") if !$message;
 	# This query lets the gate's psql notice that its session is lost, and
 	# exit. It cannot notice the end of its input: the new server also has the
 	# pipe.

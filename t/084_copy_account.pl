@@ -69,7 +69,7 @@ is_deeply(\%started, {
 my $rows = 0;
 $rows += $_->{rows} foreach grep { $_->{event} eq 'chunk_end' } @events;
 is($rows, 26000, 'rows of chunks');
-is((grep { $_->{event} eq 'chunk_end' && $_->{file} } @events), 0, 'no names of files');
+is((grep { $_->{event} eq 'chunk_end' && $_->{file} } @events), 0, 'no event contains the name of a file');
 is_deeply([ map { $_->{objects} } grep { $_->{event} eq 'objects_end' } @events ], [5],
 	'large objects');
 my $summary = $events[-1];
@@ -78,7 +78,7 @@ is_deeply([ @{$summary}{qw(event tables large_objects rows retries)} ],
 like($summary->{slowest_table}, qr/^public\.\w+$/, 'slowest table');
 like($err, qr{^rows 100%, time \d+:\d\d, .*, chunks (\d+)/\1, objects 5/5, indexes \d/1, .*/s, \d+ rows/s$}m,
 	'progress');
-unlike($err, qr/stored/, 'progress: nothing is stored');
+unlike($err, qr/stored/, 'progress: no stored bytes');
 like($err, qr/^  4 tables, 26,000 rows, \S+ kB in .*\nrow formats: raw tuples \(1 table\), binary COPY \(2 small tables\), text COPY \(1 table: column m is of type public\.mood\[\]\)\nslowest table: public\.\w+, \d+\.\d s of work in \d+ chunks?\n/m,
 	'the summary gives way to a log on standard output');
 
@@ -95,7 +95,7 @@ SKIP:
 	make_database($target, 'with_statistics');
 	copy_ok($source, 'told', $target, 'with_statistics', '--statistics', '--statistics');
 	is(value($target, 'with_statistics', q{SELECT string_agg(DISTINCT tablename, ' ') FROM pg_stats
-			WHERE schemaname = 'public'}), 'big', '--statistics: those of the source');
+			WHERE schemaname = 'public'}), 'big', '--statistics: tables with statistics');
 }
 
 # ---- rows read and written; a trigger that could be the cause would make it a warning
@@ -138,7 +138,7 @@ CREATE EVENT TRIGGER meddle ON ddl_command_end WHEN TAG IN ('CREATE TRIGGER')
 	EXECUTE FUNCTION meddling.do_it();
 SQL
 $out = copy_ok($source, 'told', $target, 'compared', '--compare', '-j1', '--compare');
-like($out, qr/^compared [^\n]*, [\d,]+ rows? in \d+\.\d s: no differences found$/m, '--compare: says so');
+like($out, qr/^compared [^\n]*, [\d,]+ rows? in \d+\.\d s: no differences found$/m, '--compare: summary');
 foreach my $way (
 	[ 'a large object', 'SELECT lo_put(1003, 4999, $$y$$)',
 		qr/error: large objects differ: 5 in each, with different OIDs or contents\n/ ],

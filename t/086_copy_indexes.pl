@@ -169,7 +169,7 @@ foreach my $fault ([ 'CREATE TABLE', 'TABLE public\.small' ], [ 'CREATE TRIGGER'
 		"a connection is lost, $tag, with retries: retry");
 	unlike($copy->{err}, qr/error: /, "a connection is lost, $tag, with retries: no error");
 	is(value($target, $db, 'SELECT count(*), (SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal) FROM small'), '1|1',
-		"a connection is lost, $tag, with retries: all is there");
+		"a connection is lost, $tag, with retries: rows and trigger on the target");
 }
 {
 	my $db = $lost;
@@ -187,7 +187,7 @@ SH
 	unlike($said, qr/ERROR:  (?!.*already exists)/, 'the rest, by hand: nothing else fails');
 	is(value($target, $db, q{SELECT has_table_privilege('pg_monitor', 'small', 'SELECT'),
 		(SELECT tgname FROM pg_trigger WHERE NOT tgisinternal), nextval('counter')}),
-		't|keep|42', 'the rest, by hand: all is there');
+		't|keep|42', 'the rest, with psql: privilege, trigger and sequence');
 }
 
 # the process whose workers build indexes

@@ -66,9 +66,9 @@ sub loaded_ok
 	my ($rc, $out, $err) = run_copy($source, 'loader', $target, $db, '-v', '-j1', '--compare', @options);
 	is($rc, 0, "$what: exit code") or diag($err);
 	like($out, qr/^compared [^\n]*, [\d,]+ rows? in \d+\.\d s: no differences found$/m, "$what: the same rows");
-	is_deeply([ counts($offset) ], $expected, "$what: who loaded");
+	is_deeply([ counts($offset) ], $expected, "$what: numbers of loads by loader");
 	my @told = $err =~ /: (\w+ \w+ with the target's own .*)/g;
-	is_deeply(\@told, $said, "$what: what is said");
+	is_deeply(\@told, $said, "$what: messages");
 	return;
 }
 
@@ -94,7 +94,7 @@ my $offset = -s $target->logfile;
 my ($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr('loader'), '-O', '-x',
 	'--copy-format=text', '--target', $target->connstr('plains') . ' user=plain');
 is("$rc$err", '0', 'a role without privileges: copied, without a word');
-is_deeply([ counts($offset) ], [ 2, 1, 3, $builds ], 'a role without privileges: who loaded');
+is_deeply([ counts($offset) ], [ 2, 1, 3, $builds ], 'a role without privileges: numbers of loads by loader');
 
 # a server that has no such library
 SKIP:

@@ -115,7 +115,7 @@ foreach my $case (
 	stop_proxy($relay);
 }
 is(value($target, 'untouched', q{SELECT count(*) FROM pg_class WHERE relname = 'docs'}), 0,
-	'nothing was made where it was refused');
+	'refused: no table was created');
 
 $source->stop;
 $target->stop;

@@ -68,9 +68,9 @@ is_deeply([ grep { $format->{$_} ne 'raw' } qw(large long formed leaf hash0 hash
 	[], 'all types: raw');
 like($err, qr/chunk 2 of \d+ of table s\.large: format raw,/, 'all types: a table is split');
 my %other = map { $_ => $format->{$_} } grep { $format->{$_} ne 'raw' } keys %$format;
-is((grep { !/: ./ } values %other), 0, 'all types: a reason for each that is not raw');
+is((grep { !/: ./ } values %other), 0, 'all types: each table that is not raw has a reason');
 is(value($target, 'types', 'SELECT count(*), count(b), count(c) FROM s.formed'), '3001|3000|3000',
-	'all types: rows formed again');
+	'all types: number of rows that were formed again');
 
 # all that can be, small ones too; but one has versions of rows that are gone
 my @tables = split /\n/, value($source, 'types', q{SELECT oid::regclass FROM pg_class
@@ -192,12 +192,12 @@ foreach my $case (
 sql($target, 'there', 'ALTER TABLE plain ADD PRIMARY KEY (id), ENABLE ROW LEVEL SECURITY');
 copy_ok($source, 'others', $target, 'there', 'an index there', '-a', '-t', 'plain', '--copy-format=raw');
 is(value($target, 'there', 'SET enable_seqscan = off; SELECT t FROM plain WHERE id = 77'),
-	value($source, 'others', 'SELECT t FROM plain WHERE id = 77'), 'an index there: it is kept');
+	value($source, 'others', 'SELECT t FROM plain WHERE id = 77'), 'an existing index: it is kept');
 ($rc, $out, $err) = run_copy($source, 'others', $target, 'there', '-a', '-t', 'plain', '--copy-format=raw');
 is($rc, 1, 'the same rows again: exit code');
 like($err, qr/could not write rows: ERROR:  duplicate key value violates unique constraint "plain_pkey"/,
 	'the same rows again: the server\'s words');
-is(value($target, 'there', 'SELECT count(*) FROM plain'), 1000, 'the same rows again: none of them');
+is(value($target, 'there', 'SELECT count(*) FROM plain'), 1000, 'the same rows again: number of rows does not change');
 
 # ---- what rules it out altogether
 
@@ -289,7 +289,7 @@ foreach my $options ([ '--create' ], [ '--create', '--clean' ])
 	is(value($target, 'others', 'SELECT count(*) FROM plain'), 1000, "@$options: rows");
 }
 
-is(sessions_left($source, $target), 0, 'no session left');
+is(sessions_left($source, $target), 0, 'no session is left');
 $source->stop;
 $target->stop;
 done_testing();

@@ -52,7 +52,7 @@ SQL
 	is(join(' ', map { $_ // 'none' } @$manifest{qw(Slot Slot-LSN)}), "$slot $lsn",
 		"$what: the manifest has the slot");
 	is(value($server, 'postgres', "SELECT '$manifest->{LSN}'::pg_lsn >= '$lsn'"), 't',
-		"$what: and of no earlier LSN");
+		"$what: the LSN of the manifest is not earlier");
 	nothing_left_ok($server, $dir, $what, 'writer');
 	return ($dir, $lsn);
 }
@@ -99,7 +99,7 @@ SQL
 		return $dump->{err} =~ /detail: The oldest/;
 	});
 	like(without_slot_warning($node, $dump->{err}), qr/\Apg_pardump: warning: replication slot "waiting" is waiting for all running write transactions.*\n.*detail: The oldest transaction is that of process $pid, of user ".+" on database "shop", since 2/,
-		'a transaction in progress: is waited for');
+		'a transaction in progress: warning');
 	$writer->(q{COMMIT});
 	is(end_dump($dump), 0, 'a transaction in progress: dumped');
 	unlike($dump->{err}, qr/error/, 'a transaction in progress: no error');
@@ -108,7 +108,7 @@ SQL
 	my $archived = value($node, 'waiting', 'SELECT count(*) FROM item WHERE id = 2000');
 	my $decoded = value($node, 'shop',
 		q{SELECT count(*) FROM pg_logical_slot_peek_changes('waiting', NULL, NULL) WHERE data LIKE '%id[integer]:2000 %'});
-	is("$archived $decoded", '1 0', 'a transaction in progress: its row is in the archive only');
+	is("$archived $decoded", '1 0', 'a transaction in progress: only the archive contains its row');
 	sql($node, 'shop', "SELECT pg_drop_replication_slot('waiting')");
 	$writer->();
 }
@@ -138,7 +138,7 @@ CREATE SUBSCRIPTION moving CONNECTION '$source' PUBLICATION everything
 	WITH (create_slot = false, slot_name = 'moving', copy_data = false)
 SQL
 	ok(wait_until('transfers after the archive', sub { $transfers->($node) > $archived + 100 }),
-		'under load: there are changes to catch up with');
+		'under load: changes after the archive exist');
 	end_writers($node, $writers);
 	$node->wait_for_catchup('moving');
 	# sequences are not replicated
@@ -148,7 +148,7 @@ SQL
 		delete $print->{$_} foreach grep { /journal_id_seq/ } keys %$print;
 	}
 	same_data_ok($want, $got, 'under load: after the subscription has caught up');
-	cmp_ok($transfers->($target), '>', $archived, 'under load: which had changes to bring');
+	cmp_ok($transfers->($target), '>', $archived, 'under load: the subscriber has received changes');
 	sql($target, 'bank', 'DROP SUBSCRIPTION moving');
 	is(slots($node), '', 'under load: the slot went with the subscription');
 	$target->stop;
@@ -324,7 +324,7 @@ like(
 	refused_ok(qr/could not open a replication connection: .*max_wal_senders/,
 		'no replication connections', @db, '--create-slot', '--slot=s'),
 	qr/hint: .*let max_wal_senders allow one more connection/, 'no replication connections: hint');
-is(slots($node), '', 'none of them made a slot');
+is(slots($node), '', 'the refused runs have created no slot');
 
 $node->stop;
 done_testing();

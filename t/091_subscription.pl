@@ -147,7 +147,7 @@ SQL
 	sql($source, 'bank', q{INSERT INTO "Odd ""schema"."t t" VALUES (3, 'three')});
 	$source->wait_for_catchup('My "sub"');
 	is(value($target, $db, q{SELECT string_agg(t, ' ' ORDER BY id) FROM "Odd ""schema"."t t"}),
-		'one two three', 'a part is published: its changes come');
+		'one two three', 'a part is published: changes of this part arrive');
 	drop_subscription($db, '"My ""sub"""');
 }
 {
@@ -212,7 +212,7 @@ SQL
 		'a publication of inserts only: warning');
 	sql($source, 'bank', 'INSERT INTO keyless VALUES (1)');
 	$source->wait_for_catchup('moving');
-	is(value($target, $db, 'SELECT a FROM keyless'), 1, 'no replica identity: inserts come');
+	is(value($target, $db, 'SELECT a FROM keyless'), 1, 'no replica identity: inserts arrive');
 	drop_subscription($db, 'moving');
 }
 sql($source, 'bank', 'DROP TABLE keyless, key_deferred, key_dropped, key_chosen, key_row');
@@ -269,7 +269,7 @@ sql($target, $empty,
 	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $empty, @options, @pub);
 	is($rc, 1, 'the subscription exists: exit code');
 	like($err, qr/ERROR:  subscription "moving" already exists/, 'the subscription exists: message');
-	is(slots($source) . subscriptions(), '1', 'the subscription exists: it stays, and no slot');
+	is(slots($source) . subscriptions(), '1', 'the subscription exists: it is kept, and no slot is created');
 }
 sql($target, $empty, 'DROP SUBSCRIPTION moving');
 

@@ -65,7 +65,7 @@ my $user = qr/terminated by user\n.*detail: Signal/;
 		'no replication connection is kept while the dump runs');
 	open_gate();
 	is(end_dump($dump), 0, 'a good dump: exit code');
-	is(without_slot_warning($node, $dump->{err}), '', 'a good dump: says nothing');
+	is(without_slot_warning($node, $dump->{err}), '', 'a good dump: no messages');
 	is(slots($node), 'mine', 'a good dump: the slot stays');
 }
 refused_ok(qr/replication slot "mine" already exists/, 'a second dump',
@@ -110,8 +110,8 @@ foreach my $fault (
 	kill INT => $dump->{pid};
 	is(end_dump($dump), 1, 'no way to drop the slot: exit code');
 	like($dump->{err}, qr/could not drop replication slot "mine", which was created by this run: .*not permitted to log in.*detail: .*removing WAL.*hint: .*SELECT pg_drop_replication_slot\('mine'\);/s,
-		'no way to drop the slot: says how to');
-	is(slots($node), 'mine', 'no way to drop the slot: it stays');
+		'no way to drop the slot: message and hint');
+	is(slots($node), 'mine', 'no way to drop the slot: it still exists');
 	sql($node, 'postgres',
 		"ALTER ROLE dumper LOGIN; SELECT pg_drop_replication_slot('mine')");
 	open_gate();
@@ -174,7 +174,7 @@ hold_gates($node, 'gated');
 	is(end_dump($dump), 0, 'no answer about the slot: exit code');
 	like(without_slot_warning($node, $dump->{err}), qr/\Apg_pardump: warning: could not check replication slot "mine": the server does not answer\n\z/,
 		'no answer about the slot: warning');
-	ok(-f "$dump->{dir}/toc.dat", 'no answer about the slot: an archive');
+	ok(-f "$dump->{dir}/toc.dat", 'no answer about the slot: the archive is complete');
 	hold('ROLLBACK');
 	sql($node, 'postgres', "SELECT pg_drop_replication_slot('mine')");
 

@@ -76,10 +76,10 @@ sub stopped_ok
 {
 	my $dir = new_path('none');
 	check_ok('all is well', [], @db, '-f', $dir, '-j2');
-	ok(!-e $dir, 'all is well: no directory');
+	ok(!-e $dir, 'no problems: no directory is created');
 	check_ok('all is well, no directory given', [], @db);
 	check_ok('all is well, --pipe', [], @db, '--pipe', "touch $dir.%f");
-	is_deeply([ glob "$dir*" ], [], 'all is well, --pipe: no command was run');
+	is_deeply([ glob "$dir*" ], [], 'no problems, --pipe: no command was run');
 }
 
 # ---- the directory
@@ -91,7 +91,7 @@ sub stopped_ok
 	append_to_file("$dir/file", 'mine');
 	check_ok('not empty', ['error: directory ".*" exists but is not empty\n  HINT: .*'], @db, '-f', $dir);
 	check_ok('not ours', ['error: .*was not written by pg_pardump\n  DETAIL: '], @db, '-f', $dir, '--clean-output');
-	is(slurp_file("$dir/file"), 'mine', 'not ours: is as it was');
+	is(slurp_file("$dir/file"), 'mine', 'not ours: the file is not changed');
 }
 
 {
@@ -192,7 +192,7 @@ check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 		@slot, '-U', 'plain');
 	sql($node, 'shop', "SELECT pg_create_logical_replication_slot(name, 'pgoutput') FROM unnest('{moving,other}'::text[]) name");
 	check_ok('a slot, none free', [ @release, 'error: replication slot "moving" already exists\n  HINT: ', 'error: all 2 replication slots of the server are in use\n  HINT: ' ], @slot);
-	is(value($node, 'shop', 'SELECT count(*) FROM pg_replication_slots'), 2, 'a slot: none was made');
+	is(value($node, 'shop', 'SELECT count(*) FROM pg_replication_slots'), 2, 'a slot: --check creates none');
 	sql($node, 'shop', 'SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots');
 }
 

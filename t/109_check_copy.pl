@@ -100,9 +100,9 @@ sub missing
 
 my @roles = grep { !/^(has_setting|of_database)$/ } @all;
 my @found = findings('all that a copy needs');
-is(scalar(@found), 2, 'all that a copy needs: findings');
-is_deeply(missing('role', @found), \@roles, 'all that a copy needs: roles');
-is_deeply(missing('tablespace', @found), ['fast "disk'], 'all that a copy needs: tablespaces');
+is(scalar(@found), 2, 'missing roles and tablespaces: number of findings');
+is_deeply(missing('role', @found), \@roles, 'missing roles and tablespaces: roles');
+is_deeply(missing('tablespace', @found), ['fast "disk'], 'missing roles and tablespaces: tablespaces');
 
 @found = findings('with --create', '--create', '--clean');
 is_deeply(missing('role', @found), \@all, 'with --create: roles');
@@ -115,7 +115,7 @@ is(scalar(grep { /^error: database "shop" already exists on the target\n  HINT: 
 @found = findings('-O', '-O');
 is_deeply(missing('role', @found), [ grep { $_ ne 'owner' } @roles ], '-O: all but owners');
 @found = findings('-x', '-x');
-is_deeply(missing('role', @found), [ 'also, policed', 'mapped', 'owner', 'policed' ], '-x: none of privileges');
+is_deeply(missing('role', @found), [ 'also, policed', 'mapped', 'owner', 'policed' ], '-x: roles of privileges are not needed');
 @found = findings('-t', '-t', 'indexed');
 is_deeply(\@found, [], '-t: no others');
 @found = findings('--no-tablespaces', '--no-tablespaces');
@@ -133,7 +133,7 @@ sql($target, 'postgres', 'CREATE ROLE few LOGIN IN ROLE pg_read_all_stats CONNEC
 sub connections
 {
 	my ($what, @options) = @_;
-	is(sessions_left($target), 0, "connections, $what: none is in use");
+	is(sessions_left($target), 0, "connections, $what: no session is left");
 	my ($rc, $out) = run_program('pg_pardump', '-d', $source->connstr('shop'), '--target',
 		$target->connstr('shop') . ' user=few', '--check', '-t', 'indexed', '-O', @options);
 	return "$rc " . check_list($out);

@@ -94,7 +94,7 @@ sub tree
 }
 my $changed = qr/^(tablespace_map |backup_manifest |pg_tblspc\/$oid -> | 7).*\n/m;
 is(tree($dir) =~ s/$changed//gr, tree($by_tar) =~ s/$changed//gr, 'the same files as by tar');
-is(tree($far) =~ s/^ 7.*\n//mr, tree("$by_tar.far") =~ s/^ 7.*\n//mr, 'in the tablespace, too');
+is(tree($far) =~ s/^ 7.*\n//mr, tree("$by_tar.far") =~ s/^ 7.*\n//mr, 'the same files in the tablespace');
 
 # What lstat() returns for every path, but for the top, which is not in the
 # archive.
@@ -110,7 +110,7 @@ sub attributes
 my $written = qr/^(?:tablespace_map|backup_manifest) .*\n/m;
 my $mapped = sub { return attributes($_[0]) =~ s/$written|^pg_tblspc\/$oid l .*\n//mgr };
 is($mapped->($dir), $mapped->($by_tar), 'attributes of files in the data directory');
-is(attributes($far), attributes("$by_tar.far"), 'in the tablespace, too');
+is(attributes($far), attributes("$by_tar.far"), 'attributes of files in the tablespace');
 like(attributes($dir), qr/^odd d \d+ 978307201\.0/m, 'attributes of a directory');
 is(readlink("$dir/pg_tblspc/$oid"), $far, 'the link leads to the directory of -T');
 is(slurp_file("$dir/tablespace_map"), "$oid $far\n", 'tablespace_map contains the directory of -T');

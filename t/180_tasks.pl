@@ -40,7 +40,7 @@ sub archive_ok
 	archive_made_ok($node, $dump, $original, $what, $words);
 	unlike(listing($dump->{dir}), qr/plan|tmp|results/, "$what: nothing else in it");
 	my ($rc, $out, $err) = run_program('pg_pardump', "--verify=$dump->{dir}");
-	is($rc, 0, "$what: it verifies") or diag($err);
+	is($rc, 0, "$what: exit code of --verify") or diag($err);
 	return;
 }
 
@@ -66,7 +66,7 @@ archive_ok(start_dump($connstr, '--tasks=3', '--retries=1', @chunks,
 		runner("if [ -e '$mark' ]; then echo \"\$@\" >'$mark'; $all; fi; touch '$mark'; one 0; one 2; exit 3")),
 	'a task that was not run', $original,
 	qr/^pg_pardump: warning: not all tasks were completed; tasks to run again: 1; retry 1 of 1\npg_pardump: detail: The command exited with exit code 3\.\n$/);
-is(slurp_file($mark), "1\n", 'only that one was run again');
+is(slurp_file($mark), "1\n", 'only the failed task was run again');
 
 # ---- the plan as the tasks have it: no password, not readable by others; one
 # whose extension is another is refused by the session that is to use it
@@ -79,8 +79,8 @@ pg_pardump --plan="\$PLAN.forged" --task=0/\$N >'$seen.says' 2>&1; echo \$? >>'$
 SH
 archive_ok(start_dump("$connstr password=geheim", '--tasks=2', @chunks, runner($look . $all)),
 	'a plan that is looked at', $original);
-unlike(slurp_file($seen), qr/geheim/, 'no password in the plan');
-is(slurp_file("$seen.modes"), "drwx------\n-rw-------\n", 'no other user reads or writes it');
+unlike(slurp_file($seen), qr/geheim/, 'the plan contains no password');
+is(slurp_file("$seen.modes"), "drwx------\n-rw-------\n", 'no other user can read or write the plan');
 like(slurp_file("$seen.says"), qr/error: extension pg_pardump was replaced during the run\n.*\n1\n$/s,
 	'a task whose extension is another leaves');
 
@@ -102,13 +102,13 @@ archive_ok(start_dump("$connstr user=few", '--tasks=1', '--retries=0', @chunks,
 	my $log = new_path('log');
 	my $report = new_path('report.html');
 	my $dump = start_dump($connstr, '--tasks=3', @chunks, '-P', "--log-json=$log", "--report=$report", runner($all));
-	archive_ok($dump, 'with all that tells', $original, qr/chunks \d+\/\d+/);
+	archive_ok($dump, 'with log, report and progress', $original, qr/chunks \d+\/\d+/);
 	my $manifest = read_manifest($dump->{dir});
 	my $rows = grep { $_->{Kind} eq 'rows' } @{ $manifest->{Files} };
 	my @ends = slurp_file($log) =~ /"chunk_end".*/g;
 	is(scalar(@ends), $rows, 'an event for each file');
 	my %tasks = map { /"worker": ?(\d+)/ ? ($1 => 1) : () } @ends;
-	like(join(' ', sort keys %tasks), qr/^[0-2]( [0-2])*$/, 'of a task');
+	like(join(' ', sort keys %tasks), qr/^[0-2]( [0-2])*$/, 'events contain the number of a task');
 	like(slurp_file($report), qr/<html/, 'a report');
 }
 

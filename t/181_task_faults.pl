@@ -223,7 +223,7 @@ SH
 	unlike($before, qr/tmp|results/, 'an attempt left behind: nothing of it in the archive');
 	kill CONT => $pid, @workers;
 	wait_until('it leaves', sub { return are_gone($pid, @workers) });
-	is(listing($dump->{dir}), $before, 'an attempt left behind: nor afterwards');
+	is(listing($dump->{dir}), $before, 'an attempt left behind: files after its end');
 	my ($rc, undef, $err) = run_program('pg_pardump', "--verify=$dump->{dir}");
 	is("$rc$err", '0', 'an attempt left behind: the archive verifies');
 }
@@ -235,12 +235,12 @@ SH
 	my $dump = gated_tasks(0, 'mkdir "${PLAN%/*}/stray"');
 	open_gate();
 	archive_ok($dump, 'a stray directory', qr/warning: could not remove directory ".*plan\.tmp": /);
-	ok(-d "$dump->{dir}/plan.tmp/stray", 'a stray directory: is left');
-	is(listing("$dump->{dir}/plan.tmp"), 'stray', 'a stray directory: and nothing else there');
+	ok(-d "$dump->{dir}/plan.tmp/stray", 'a stray directory: it still exists');
+	is(listing("$dump->{dir}/plan.tmp"), 'stray', 'a stray directory: the directory of the plan contains nothing else');
 	my ($rc, undef, $err) = run_program('pg_pardump', "--verify=$dump->{dir}");
 	is($rc, 1, 'a stray directory: --verify finds it');
-	is(scalar(() = $err =~ /error: /g), 2, 'a stray directory: and nothing else, besides the sum');
-	like($err, qr/error: file "plan\.tmp" is not in the manifest\n/, 'a stray directory: what it says');
+	is(scalar(() = $err =~ /error: /g), 2, 'a stray directory: number of errors');
+	like($err, qr/error: file "plan\.tmp" is not in the manifest\n/, 'a stray directory: message');
 	my $toc = slurp_file("$dump->{dir}/toc.dat");
 	($rc, undef, $err) = run_program('pg_pardump', '-f', $dump->{dir}, '--clean-output',
 		'-d', $node->connstr('gated'), gated_options());
@@ -276,8 +276,8 @@ SH
 	my $dump = start_dump($node->connstr('gated'), '--tasks=2', '--retries=0', gated_options(),
 		runner("D=\${PLAN%/*}; mv \"\$D\" '$aside'; ln -s '$others' \"\$D\"; exit 1"));
 	is(end_dump($dump), 1, 'a link: exit code');
-	ok(-e "$others/kept", 'a link: what is behind it stays');
-	is(scalar(() = glob "$aside/*"), 0, 'a link: what the run has made goes');
+	ok(-e "$others/kept", 'a link: the file behind it still exists');
+	is(scalar(() = glob "$aside/*"), 0, 'a link: the files of the run are removed');
 }
 
 done_testing();

@@ -243,7 +243,7 @@ sub on_node { return processes('environ', qr/(?:^|\0)SLURMD_NODENAME=$_[0]\0/); 
 	}));
 	$original = fingerprint($node, 'gated');
 	archive_ok($dump, 'a disk full on a node', qr/^pg_pardump: warning: not all tasks were completed; tasks to run again: [\d,-]+; retry 1 of 5\npg_pardump: detail: The command exited with exit code 1\.\n$/);
-	ok(-e $once, 'a disk full on a node: it was');
+	ok(-e $once, 'a disk full on a node: the fault occurred');
 }
 
 done_testing();

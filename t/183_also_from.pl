@@ -124,7 +124,7 @@ foreach my $look ('--check', '--dry-run')
 {
 	my ($rc, $out) = run_program('pg_pardump', $look, '-j3', '-d', $a->connstr('db'), from_all());
 	is($rc, 0, "$look: exit code");
-	like($out, qr/^Rows are read from 3 servers: $names\.$/m, "$look: which servers");
+	like($out, qr/^Rows are read from 3 servers: $names\.$/m, "$look: names of the servers");
 	like($out, qr/^  jobs: 3\n  connections to the source: [4-6] needed$/m, "$look: connections") if $look eq '--check';
 }
 refused_ok('a primary first', qr/error: server \S+ is not a standby, but --also-from requires/, $primary, from_all());
@@ -220,7 +220,7 @@ sub start_tasks
 	my $want = rows_in_snapshot($c, $rows_sql =~ s/ctid \|\| //gr);
 	open_gates();
 	whole_ok($dump, $want, $what);
-	is($dump->{err}, '', "$what: nothing is said");
+	is($dump->{err}, '', "$what: no messages");
 	my %files = slurp_file($log) =~ /"event": ?"server".*?"server": ?"(\S+?)".*?"files": ?(\d+)/mg;
 	ok($files{ name($_) }, "$what: files of " . $_->name) foreach @standbys;
 }
@@ -233,7 +233,7 @@ sub start_tasks
 	wait_in_run($dump, 'the loss is noticed', sub { return $dump->{err} =~ /warning: connection to standby \S+ was lost/ });
 	open_gates();
 	whole_ok($dump, $want, $what);
-	like($dump->{err}, qr/detail: The leader's session on standby \S+ has ended\./, "$what: what was read there does not count");
+	like($dump->{err}, qr/detail: The leader's session on standby \S+ has ended\./, "$what: message about the discarded session");
 }
 {
 	my $what = 'by tasks, the second crashed';
@@ -257,7 +257,7 @@ sub start_tasks
 	wait_in_run($dump, 'the loss is noticed', sub { return $dump->{err} =~ /warning: connection to standby \S+ was lost/ });
 	open_gates();
 	whole_ok($dump, $want, 'the leader terminated on the second');
-	like($dump->{err}, qr/detail: The leader's session on standby \S+ has ended\./, 'the leader terminated on the second: what was read there does not count');
+	like($dump->{err}, qr/detail: The leader's session on standby \S+ has ended\./, 'the leader terminated on the second: message about the discarded session');
 }
 {
 	my $dump = start_all();
@@ -321,7 +321,7 @@ sub start_in_pause
 		return slurp_file($b->logfile, $said_before) =~ /duration: (\d+)\.\d+ ms  statement: DO LANGUAGE plpgsql/ });
 	my ($lasted) = slurp_file($b->logfile, $said_before) =~ /duration: (\d+)\.\d+ ms  statement: DO LANGUAGE plpgsql/;
 	cmp_ok($lasted, '>=', 4900, "$what: replay waits for five seconds");
-	cmp_ok($lasted, '<', 30000, "$what: and not for much more, by the server's account");
+	cmp_ok($lasted, '<', 30000, "$what: upper limit of the time, measured by the server");
 	append_to_file("$flags/cut", '');
 	is(end_dump($dump), 137, "$what: exit code");
 	ok(!-e "$dump->{dir}/toc.dat", "$what: no archive");
@@ -464,7 +464,7 @@ wait_until('it is paused', sub { return state($b) eq 'paused' });
 	my $want = rows_in_snapshot($b, $rows_sql =~ s/ctid \|\| //gr);
 	open_gates();
 	is(end_dump($dump), 0, 'paused at the same place: exit code');
-	is(state($b), 'paused', 'paused at the same place: it stays so');
+	is(state($b), 'paused', 'paused at the same place: it is still paused');
 	is(state($_), 'not paused', 'paused at the same place: ' . $_->name . ' resumes') foreach $a, $c;
 }
 $primary->start;
@@ -472,7 +472,7 @@ sql($primary, 'db', 'INSERT INTO busy VALUES (0)');
 $primary->wait_for_catchup($a, 'replay', $primary->lsn('insert'));
 refused_ok('paused elsewhere', qr/error: WAL replay is already paused on standby \S+, at a different position than on another standby\n.*detail: Replay is at \S+ on \S+, and at \S+ on/,
 	$a, from_all());
-is(state($b), 'paused', 'paused elsewhere: it stays so');
+is(state($b), 'paused', 'paused elsewhere: it is still paused');
 sql($b, 'postgres', 'SELECT pg_wal_replay_resume()');
 
 # ---- commits that wait for replay

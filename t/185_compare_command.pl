@@ -91,14 +91,14 @@ sub differs_ok
 			$n_tables ? $n_tables . ' table' . ($n_tables == 1 ? '' : 's') : (),
 			$n_sequences ? $n_sequences . ' sequence' . ($n_sequences == 1 ? '' : 's') : (),
 			$n_tables + $n_sequences < $places ? 'large objects' : ()), "$what: in all");
-	is_deeply(\@told, \@lines, "$what: what differs");
+	is_deeply(\@told, \@lines, "$what: lines about differences");
 	return $out;
 }
 
 # ---- the same
 
 my $out = same_ok('a database', $other, @chunks);
-like($out, qr/\Acompared .*:\n  .*\nno differences found\n\z/, 'what is equal has no line without -v');
+like($out, qr/\Acompared .*:\n  .*\nno differences found\n\z/, 'without -v, there are no lines for equal tables');
 (undef, $out) = compare($other, '-v', @chunks);
 like($out, qr/^table public\.big is equal \(20,000 rows\)$/m, 'a line of each table');
 like($out, qr/^table public\.leaf1 is equal \(\d+ rows\)$/m, 'a line of each partition');
@@ -109,9 +109,9 @@ same_ok('a database, without the extension', $other, '--no-extension', @chunks);
 same_ok("archive $_", $archives{$_}, @chunks) foreach sort keys %archives;
 like(same_ok('one table', $archives{ours}, '-t', 'loose'), qr/^  1 table, 0 sequences, 0 large objects; rows: 500 and /m,
 	'one table: nothing else is compared');
-like(same_ok('not one table', $archives{directory}, '-T', 'big'), qr/^  5 tables, 1 sequence/m, 'not one table');
+like(same_ok('not one table', $archives{directory}, '-T', 'big'), qr/^  5 tables, 1 sequence/m, 'a comparison without one table');
 same_ok('by a condition', $other, '--where=big:id <= 100');
-like((compare($other, '-v', '--where=big:id <= 100'))[1], qr/^table public\.big is equal \(100 rows\)$/m, 'by a condition');
+like((compare($other, '-v', '--where=big:id <= 100'))[1], qr/^table public\.big is equal \(100 rows\)$/m, 'a comparison with --where');
 nothing_left_ok($node, $archives{ours}, 'the same');
 
 # A worker that compares is killed.
@@ -200,7 +200,7 @@ sql($node, 'other', q{UPDATE big SET t = t || 'x'});
 sql($node, 'other', 'TRUNCATE big');
 {
 	my ($rc, $out) = compare($other, @chunks, '-t', 'big');
-	like($out, qr/differs\n  rows: 20,000 in database "shop", 0 in database "other"\n  only in database "shop": about [\d,]+ rows, with keys such as:$/m, 'all rows are missing');
+	like($out, qr/differs\n  rows: 20,000 in database "shop", 0 in database "other"\n  only in database "shop": about [\d,]+ rows, with keys such as:$/m, 'a table without rows in the other database');
 }
 
 # ---- tables and columns that differ; events
@@ -265,7 +265,7 @@ refused_ok(qr/options --compare-with and --sample cannot be used together/, '--s
 	write_toc($toc, $archive);
 	my ($rc, $out) = run_program('pg_pardump', "--compare-with=$archive", '-d', $shop);
 	is($rc, 1, 'a sequence of no schema: exit code');
-	like($out, qr/^sequence \w+ is only in the archive$/m, 'a sequence of no schema: it is another one');
+	like($out, qr/^sequence \w+ is only in the archive$/m, 'a sequence without schema: it is reported as another one');
 }
 
 # a row without an end, which takes up a megabyte in the archive, and 1088 in memory

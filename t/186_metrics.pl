@@ -57,8 +57,8 @@ my ($rc, undef, $err) = dump_into($first, '-j2');
 is("$rc$err", '0', 'a dump');
 my $metrics = read_metrics($file);
 values_ok('a dump', $metrics, success => 1, tables => 2, rows => 1000, retries => 0, reused_files => 0);
-is($metrics->{success}{database}, $name, 'a dump: its database, with any name');
-is($metrics->{success}{command}, 'dump', 'a dump: its command');
+is($metrics->{success}{database}, $name, 'a dump: label with the name of the database');
+is($metrics->{success}{command}, 'dump', 'a dump: label with the command');
 my @stored = map { -s $_ } glob "$first/[0-9]*.dat*";
 my $stored = 0;
 $stored += $_ foreach @stored;
@@ -71,12 +71,12 @@ is($success, $metrics->{last_run_timestamp_seconds}{value}, 'a dump: the last ru
 is($rc, 1, 'a failure: exit code');
 $metrics = read_metrics($file);
 values_ok('a failure', $metrics, success => 0, last_success_timestamp_seconds => $success, rows => 0);
-isnt($metrics->{last_run_timestamp_seconds}{value}, $success, 'a failure: it was later');
+isnt($metrics->{last_run_timestamp_seconds}{value}, $success, 'a failure: time of the last run');
 is($metrics->{success}{database}, $name, 'a failure: the same database');
 ($rc) = run_program('pg_pardump', @log, '-f', new_path('x'), '-d', "$conninfo host=/nowhere");
 is($rc, 1, 'no server: exit code');
 values_ok('no server', read_metrics($file), success => 0, last_success_timestamp_seconds => $success);
-is_deeply([ map { s/.*\///r } glob "$dir/*" ], ['shop.prom'], 'nothing else is left in the directory');
+is_deeply([ map { s/.*\///r } glob "$dir/*" ], ['shop.prom'], 'the directory contains no other file');
 
 # the value is of this database: of another one there was no success
 ($rc) = run_program('pg_pardump', @log, '-f', new_path('y'), '-d', $node->connstr('missing'));
@@ -87,13 +87,13 @@ values_ok('another database', read_metrics($file), success => 0, last_success_ti
 ($rc) = run_program('pg_pardump', @log, '--target=' . $node->connstr('copied'), '-d', $conninfo);
 $metrics = read_metrics($file);
 values_ok('a copy', $metrics, success => 1, rows => 1000, tables => 2);
-is($metrics->{rows}{command}, 'copy', 'a copy: its command');
+is($metrics->{rows}{command}, 'copy', 'a copy: label with the command');
 ($rc) = run_program('pg_parrestore', "--metrics=$file", '-d', $node->connstr('copied'), $first);
 is($rc, 1, 'a restore with errors: exit code');
 $metrics = read_metrics($file);
 values_ok('a restore with errors', $metrics, success => 0, last_success_timestamp_seconds => undef);
-is($metrics->{rows}{command}, 'restore', 'a restore: its command');
-is($metrics->{rows}{database}, 'copied', 'a restore: its database');
+is($metrics->{rows}{command}, 'restore', 'a restore: label with the command');
+is($metrics->{rows}{database}, 'copied', 'a restore: label with the database');
 ($rc) = run_program('pg_parrestore', "--metrics=$file", '-c', '--if-exists', '-d', $node->connstr('copied'), $first);
 values_ok('a restore', read_metrics($file), success => 1, rows => 1000);
 my ($damaged) = glob "$first/*.dat*";
@@ -126,7 +126,7 @@ values_ok('a base backup', $metrics_of_backup, success => 1, retries => 0, backu
 	backup_files => scalar @read, backup_bytes => $bytes);
 delete $metrics_of_backup->{success}{value};
 is_deeply($metrics_of_backup->{success}, { command => 'basebackup', host => $node->host, port => $node->port },
-	'a base backup: its labels');
+	'a base backup: labels');
 $success = $metrics_of_backup->{last_success_timestamp_seconds}{value};
 ($rc) = back_up($backup);
 is($rc, 1, 'a base backup that fails: exit code');
@@ -137,7 +137,7 @@ values_ok('a base backup that fails', read_metrics($cluster), success => 0, back
 ($rc) = back_up(new_path('x'), '-d', 'port=1');
 is($rc, 1, 'another server: exit code');
 values_ok('another server', read_metrics($cluster), success => 0, last_success_timestamp_seconds => undef);
-is(read_metrics($cluster)->{success}{port}, '1', 'another server: its port');
+is(read_metrics($cluster)->{success}{port}, '1', 'another server: label with the port');
 
 # a page that is damaged is not a success, though all has been read
 enable_checksums($node);
@@ -152,7 +152,7 @@ $node->start;
 is($rc, 1, 'a damaged page: exit code');
 values_ok('a damaged page', read_metrics($cluster), success => 0, backup_checksum_failures => 1);
 ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract=x', '-D', new_path('y'), "--metrics=$cluster");
-like($err, qr/options --extract and --metrics cannot be used together/, 'not for --extract');
+like($err, qr/options --extract and --metrics cannot be used together/, '--metrics is refused with --extract');
 
 sub refused_ok
 {

@@ -43,13 +43,13 @@ $holder->('BEGIN; LOCK TABLE busy');
 my ($rc, $err, $dir) = dump_all($source, '-j3', '--lock-wait-timeout=3000');
 is($rc, 1, 'one cannot be dumped: exit code');
 like($err, qr/^pg_pardump:broken: error: .*^pg_pardump: error: could not dump 1 of 8 databases\n.*detail: The database is "broken"\.\n.*detail: The archives of the other databases are complete\.$/ms,
-	'it is named');
+	'one cannot be dumped: message');
 is_deeply(
 	{ map { $_->{Name} => $_->{State} } @{ read_map($dir)->{Databases} } },
 	{ broken => 'failed', map { $_ => 'complete' } @names },
-	'the map says so, and leaves out what pg_dumpall does');
-ok(!-e archive_of($dir, 'broken'), 'nothing of it is left');
-is(scalar(grep { -f archive_of($dir, $_) . '/toc.dat' } @names), @names, 'the others are complete');
+	'one cannot be dumped: states in the map, which has the databases of pg_dumpall');
+ok(!-e archive_of($dir, 'broken'), 'one cannot be dumped: it has no archive');
+is(scalar(grep { -f archive_of($dir, $_) . '/toc.dat' } @names), @names, 'one cannot be dumped: the other archives are complete');
 $holder->('ROLLBACK');
 $holder->();
 sql($source, 'postgres', 'DROP DATABASE broken');
@@ -57,12 +57,12 @@ sql($source, 'postgres', 'DROP DATABASE broken');
 # ---- all of them
 
 ($rc, $err, $dir) = dump_all($source, '-j3', '--chunk-size=512kB');
-is("$rc $err", '0 ', 'all are dumped, in silence');
+is("$rc $err", '0 ', 'dump of all databases: exit code and messages');
 is(sprintf('%o', (stat "$dir/globals.sql")[2] & 07777), '600', 'no other user may read the passwords');
-like(slurp_file("$dir/globals.sql"), qr/SCRAM-SHA-256/, 'which are there');
+like(slurp_file("$dir/globals.sql"), qr/SCRAM-SHA-256/, 'globals.sql contains passwords');
 my @sizes = map { $_->{Bytes} } @{ read_map($dir)->{Databases} };
-is_deeply(\@sizes, [ sort { $b <=> $a } @sizes ], 'the largest is the first');
-is(read_map($dir)->{Databases}[0]{Name}, 'shop', 'by its bytes');
+is_deeply(\@sizes, [ sort { $b <=> $a } @sizes ], 'the map begins with the largest database');
+is(read_map($dir)->{Databases}[0]{Name}, 'shop', 'the first database of the map');
 foreach my $name (@names)
 {
 	my $shown = $name =~ s/\n/ /gr;
@@ -83,7 +83,7 @@ symlink "$space.target", $space or die "could not link \"$space\": $!";
 my $target = start_cluster('all_target');
 ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-j3',
 	'-d', 'host=' . $target->host . ' port=' . $target->port, $dir);
-is("$rc $err", '0 ', 'all are restored, in silence');
+is("$rc $err", '0 ', 'restore of all databases: exit code and messages');
 is(globals_text($target), $globals, 'roles, memberships, settings, tablespaces');
 same_cluster_ok($want, $target, 'restored');
 nothing_left_ok($target, $dir, 'restore');
@@ -94,30 +94,30 @@ is(value($target, 'in space', q{SELECT spcname FROM pg_tablespace t JOIN pg_data
 my $other = start_cluster('all_other');
 ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-j1', '--no-tablespaces', '--exclude-database', '"in space"',
 	'-d', $other->connstr('postgres'), $dir);
-is("$rc $err", '0 ', '--no-tablespaces: all are restored, one after the other');
-is(value($other, 'shop', 'SELECT count(*) FROM pg_tablespace'), 2, '--no-tablespaces: none is made');
+is("$rc $err", '0 ', '--no-tablespaces: exit code and messages');
+is(value($other, 'shop', 'SELECT count(*) FROM pg_tablespace'), 2, '--no-tablespaces: no tablespace is created');
 is(value($other, 'shop', 'SELECT count(*) FROM orders'), 30000, '--no-tablespaces: the rows are there');
 $other->stop;
 
-# once more, all is there
+# once more, when all databases exist
 ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-j3',
 	'-d', $target->connstr('postgres'), $dir);
-is($rc, 1, 'into a cluster that has them: exit code');
+is($rc, 1, 'existing databases: exit code');
 is(scalar(() = $err =~ /^pg_parrestore: error: database ".*?" already exists on the target$/msg), odd_names(),
-	'each is told');
+	'existing databases: message for each');
 ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '--globals-only',
 	'-d', $target->connstr('postgres'), $dir);
-is("$rc $err", '0 ', 'roles that are there are no error');
-is(globals_text($target), $globals, 'and are as they were');
+is("$rc $err", '0 ', 'existing roles: exit code and messages');
+is(globals_text($target), $globals, 'existing roles: globals are not changed');
 
 # ---- from cluster to cluster
 
 my $copy = start_cluster('all_copy');
 my ($rc2, $out2, $err2) = run_program('pg_pardump', '--all-databases', '-j3', '--no-tablespaces',
 	'-d', $target->connstr('postgres'), '--target', $copy->connstr('template1'), '--compare', '--trust-owners');
-is("$rc2 $err2", '0 ', 'all are copied, in silence');
-like($out2, qr/^\[\d\/7\] two\\x0alines: 1 table, 300 rows, 1 large object, .*, equal to the source$/m, 'a line of what was copied');
-is(scalar(() = $out2 =~ /^\[\d\/7\] /mg), @names, 'of each of them');
+is("$rc2 $err2", '0 ', 'copy of all databases: exit code and messages');
+like($out2, qr/^\[\d\/7\] two\\x0alines: 1 table, 300 rows, 1 large object, .*, equal to the source$/m, 'copy of all databases: line of a database');
+is(scalar(() = $out2 =~ /^\[\d\/7\] /mg), @names, 'copy of all databases: a line for each');
 sql($target, 'postgres', 'ALTER DATABASE "in space" SET TABLESPACE pg_default');
 $want = cluster_print($target, @names);
 $want->{text} =~ s/^(CREATE|ALTER|GRANT|REVOKE)[^\n]* TABLESPACE [^\n]*\n//mg;

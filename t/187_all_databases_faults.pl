@@ -75,8 +75,8 @@ sub told_ok
 {
 	my ($run, $what, $doing, $sum) = @_;
 	is(end_dump($run), 1, "$what: exit code");
-	is_deeply([ $run->{err} =~ /error: could not $doing database "(.*)"$/mg ], ['largest'], "$what: it is named");
-	like($run->{err}, qr/"largest"\n.*detail: Its process was terminated by signal 9: /, "$what: and why");
+	is_deeply([ $run->{err} =~ /error: could not $doing database "(.*)"$/mg ], ['largest'], "$what: the message names the database");
+	like($run->{err}, qr/"largest"\n.*detail: Its process was terminated by signal 9: /, "$what: the message contains the reason");
 	like($run->{err}, $sum, "$what: the sum");
 	return;
 }
@@ -102,8 +102,8 @@ sub complete_ok
 	rmdir foreach glob "$ENV{TMPDIR}/*";
 	$gate->();
 	is(end_dump($dump), 0, 'a swept TMPDIR: exit code');
-	is($dump->{err}, '', 'a swept TMPDIR: nothing is told');
-	is(scalar(@{ read_map($dump->{dir})->{Databases} }), 5, 'a swept TMPDIR: all are dumped');
+	is($dump->{err}, '', 'a swept TMPDIR: no messages');
+	is(scalar(@{ read_map($dump->{dir})->{Databases} }), 5, 'a swept TMPDIR: number of databases in the map');
 }
 
 # ---- a dump of which a process is killed
@@ -117,7 +117,7 @@ sub complete_ok
 	$gate->();
 	told_ok($dump, 'dump', 'dump', qr/error: could not dump 1 of 5 databases\n.*detail: The database is "largest"\.\n.*detail: The archives of the other databases are complete\.$/m);
 	is_deeply({ map { $_->{Name} => $_->{State} } @{ read_map($dump->{dir})->{Databases} } },
-		{ largest => 'failed', map { $_ => 'complete' } qw(middle smallest postgres template1) }, 'dump: what the map says');
+		{ largest => 'failed', map { $_ => 'complete' } qw(middle smallest postgres template1) }, 'dump: states in the map');
 	ok(!-e archive_of($dump->{dir}, 'largest'), 'dump: nothing of it is left');
 	is((run_program('pg_pardump', '--verify', archive_of($dump->{dir}, $_)))[0], 0, "dump: $_ is complete") foreach qw(middle smallest);
 	nothing_left_ok($source, $dump->{dir}, 'dump');
@@ -167,7 +167,7 @@ my $copy = start_cluster('faults_copy');
 	$gate->();
 	told_ok($run, 'copy', 'copy', qr/error: could not copy 1 of 5 databases\n.*detail: The database is "largest"\.\n.*detail: The copies of the other databases are complete\.$/m);
 	complete_ok($copy, 'copy', qw(middle smallest));
-	is(value($copy, 'largest', q{SELECT count(*) FROM gated}), 0, 'copy: of the other one there are definitions');
+	is(value($copy, 'largest', q{SELECT count(*) FROM gated}), 0, 'copy: the other database has definitions but no rows');
 	is(scalar(() = $run->{out} =~ /^\[\d\/5\] \w+: \d+ tables?, /mg), 4, 'copy: four lines of what was copied');
 	nothing_left_ok($copy, $dir, 'copy');
 	nothing_left_ok($source, $dir, 'copy, source');
@@ -203,7 +203,7 @@ sub refused_ok
 	is($rc, 1, "$what: exit code");
 	like($err, $message, $what);
 	is(value($new, 'postgres', q{SELECT (SELECT count(*) FROM pg_database) || ' ' || count(*) FROM pg_roles WHERE rolname = 'dumper'}), '3 0',
-		"$what: nothing is made");
+		"$what: no database or role is created");
 	return;
 }
 my $none = new_path('none');
@@ -266,7 +266,7 @@ foreach my $try ([ 'pg_pardump', @from, '-f', $none ], [ 'pg_parrestore', '--ind
 	is($rc, 1, "open files, $program: exit code");
 	like($err, qr/\A$program: error: the limit of open files \(60\) is too low for 20 jobs: \d+ are needed\n.*hint: .*\n\z/, "open files, $program");
 }
-is(value($new, 'postgres', 'SELECT count(*) FROM pg_database'), 3, 'open files: nothing is made');
+is(value($new, 'postgres', 'SELECT count(*) FROM pg_database'), 3, 'open files: no database or role is created');
 ok(!-e $none, 'open files: no directory is made');
 
 $_->() foreach @holders;

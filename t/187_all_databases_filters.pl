@@ -64,7 +64,7 @@ sub refused_ok
 	my ($rc, $err, $dir) = dump_all($node, '-j2', @options);
 	is($rc, 1, "$what: exit code");
 	like($err, qr/\Apg_pardump: error: $message(\npg_pardump: (hint|detail): .*)?\n\z/, "$what: message");
-	ok(!-e $dir, "$what: nothing is made");
+	ok(!-e $dir, "$what: no directory is created");
 	return;
 }
 
@@ -91,7 +91,7 @@ refused_ok('a file of which two match nowhere',
 # one that is of a table which is not dumped there is no error
 $dir = dumped_ok('a mask, and a table that is left out', [ q{--mask=*.*.email:'masked'}, '-T', 'log' ], @all);
 unlike(rows($dir, $_), qr/secret/, "a mask, and a table that is left out: $_") foreach qw(large small);
-unlike(rows($dir, 'middle'), qr/plain/, 'a mask, and a table that is left out: it is');
+unlike(rows($dir, 'middle'), qr/plain/, 'a mask, and a table that is left out: it is not dumped');
 
 # nor is one whose value would be computed again a mask
 my ($rc, $err);
@@ -147,11 +147,11 @@ my @copy = ('pg_pardump', '--all-databases', '-j2', '-d', $node->connstr('postgr
 ($rc, undef, $err) = run_program(@copy, '--mask=nowhere.email:NULL');
 is($rc, 1, 'a copy, a mask of no column: exit code');
 like($err, qr/error: pattern "nowhere\.email" of option --mask matches no column of any database/, 'a copy, a mask of no column');
-is(value($target, 'postgres', 'SELECT count(*) FROM pg_database'), 3, 'a copy, a mask of no column: nothing is made');
+is(value($target, 'postgres', 'SELECT count(*) FROM pg_database'), 3, 'a copy, a mask of no column: no database is created');
 ($rc, undef, $err) = run_program(@copy, '-t', 'orders');
 is("$rc$err", '0', 'a copy of tables');
 is(value($target, 'postgres', q{SELECT string_agg(datname, ' ' ORDER BY datname) FROM pg_database}), 'large middle postgres template0 template1',
-	'a copy of tables: what has none is left out');
+	'a copy of tables: databases without these are not created');
 sql($target, 'postgres', "DROP DATABASE $_") foreach qw(large middle);
 ($rc, undef, $err) = run_program(@copy, q{--mask=customers.email:'masked'});
 is("$rc$err", '0', 'a copy');

@@ -33,9 +33,9 @@ my $dir = new_path('cluster');
 my ($rc, undef, $err) = run_program(@small_files, 'pg_pardump', '--all-databases', '-j2', '-Z0', '-d', $connstr, '-f', $dir);
 is($rc, 1, 'one does not fit: exit code');
 like($err, qr/^pg_pardump:large: error: could not write file ".*\.dat": File too large$/m, 'one does not fit: why');
-like($err, qr/^pg_pardump: error: could not dump 1 of 4 databases\n.*detail: The database is "large"\.$/m, 'one does not fit: it is named');
+like($err, qr/^pg_pardump: error: could not dump 1 of 4 databases\n.*detail: The database is "large"\.$/m, 'one does not fit: message');
 is_deeply({ map { $_->{Name} => $_->{State} } @{ read_map($dir)->{Databases} } },
-	{ large => 'failed', map { $_ => 'complete' } qw(fits postgres template1) }, 'one does not fit: what the map says');
+	{ large => 'failed', map { $_ => 'complete' } qw(fits postgres template1) }, 'one does not fit: states in the map');
 ok(!-e archive_of($dir, 'large'), 'one does not fit: nothing of it is left');
 ($rc) = run_program('pg_pardump', '--verify', archive_of($dir, 'fits'));
 is($rc, 0, 'one does not fit: another one is complete');
@@ -67,7 +67,7 @@ sub no_cluster_ok
 	my ($what, $dir) = @_;
 	ok(!-e "$dir/$_", "$what: no $_") foreach qw(map.json map.json.tmp globals.sql globals.sql.tmp);
 	my ($rc) = run_program('pg_parrestore', '--all-databases', '-d', $connstr, $dir);
-	is($rc, 1, "$what: it is not restored");
+	is($rc, 1, "$what: exit code of a restore");
 	return;
 }
 
@@ -91,7 +91,7 @@ SKIP:
 	like($err, qr/error: could not (write|close) file "\Q$mount\E\/new\/globals\.sql\.tmp": No space left on device\n.*warning: complete archives of single databases remain in /,
 		'roles cannot be written');
 	is_deeply([ scalar(() = $out =~ /^toc\.dat$/mg), grep { /json|globals/ && !/manifest/ } split /\n/, $out ], [3],
-		'roles cannot be written: there are archives, and nothing else');
+		'roles cannot be written: only archives exist');
 }
 my $library = system_faults();
 foreach my $fault ('fsync globals.sql.tmp', 'rename globals.sql', 'fsync map.json.tmp', 'rename map.json', 'close map.json.tmp')
@@ -100,8 +100,8 @@ foreach my $fault ('fsync globals.sql.tmp', 'rename globals.sql', 'fsync map.jso
 	my ($rc, undef, $err) = run_program('env', "LD_PRELOAD=$library", "SYSTEM_FAULT=$fault", 'pg_pardump', '--all-databases',
 		'--exclude-database=large', '-d', $connstr, '-f', $dir);
 	is($rc, 1, "$fault: exit code");
-	like($err, qr/^pg_pardump: error: could not .*$/m, "$fault: it is told");
-	like($err, qr/warning: complete archives of single databases remain in "\Q$dir\E\/databases"/, "$fault: what is left");
+	like($err, qr/^pg_pardump: error: could not .*$/m, "$fault: message");
+	like($err, qr/warning: complete archives of single databases remain in "\Q$dir\E\/databases"/, "$fault: warning about the remaining archives");
 	no_cluster_ok($fault, $dir);
 }
 
@@ -122,7 +122,7 @@ SKIP:
 	my ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '-j2', '-d', $target->connstr('postgres'), $dir);
 	is($rc, 1, 'restore: exit code');
 	like($err, qr/^pg_parrestore:large: error: .*No space left on device/m, 'restore: why');
-	is_deeply([ $err =~ /^pg_parrestore: error: (?:could not restore )?database "(.*?)"(?: was restored with errors)?$/mg ], ['large'], 'restore: it is named');
+	is_deeply([ $err =~ /^pg_parrestore: error: (?:could not restore )?database "(.*?)"(?: was restored with errors)?$/mg ], ['large'], 'restore: message');
 	like($err, qr/^pg_parrestore: error: (?:1 of 4 databases restored with errors|could not restore 1 of 4 databases)$/m, 'restore: the sum');
 	is(value($target, 'fits', 'SELECT count(*) FROM t'), 100, 'restore: another one is complete');
 	is(value($target, 'large', 'SELECT count(*) - count(DISTINCT g) FROM t'), 0, 'restore: no row is there twice');

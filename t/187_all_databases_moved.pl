@@ -82,7 +82,7 @@ sub databases_of_target
 
 # ---- two archives of one dump
 
-is((verified())[0], 0, 'as it was made: it is verified');
+is((verified())[0], 0, 'unchanged: exit code of --verify');
 swap(map { archive_of($dir, $_) } qw(first second));
 ($rc, my $said) = verified();
 is($rc, 1, 'swapped, verify: exit code');
@@ -95,7 +95,7 @@ like($err, qr/^pg_parrestore:first: error: archive "\Q@{[ archive_of($dir, 'firs
 	'swapped, restore: the one');
 like($err, qr/^pg_parrestore:second: error: archive .* @{[ is_of('first', $oid{first}, 'second') ]}/m, 'swapped, restore: the other');
 like($err, qr/error: could not restore 2 of 4 databases\n/, 'swapped, restore: both, and no others');
-is(databases_of_target(), 'postgres', 'swapped, restore: nothing is made');
+is(databases_of_target(), 'postgres', 'swapped, restore: no database is created');
 
 # those of two databases that fail at a time do not mix
 forget_notes();
@@ -108,7 +108,7 @@ swap(map { archive_of($dir, $_) } qw(first second));
 swap(map { archive_of($dir, $_) } qw(first postgres));
 ($rc, $err) = restored();
 is($rc, 1, 'in place of postgres: exit code');
-like($err, qr/^pg_parrestore:postgres: error: archive .* @{[ is_of('first', $oid{first}, 'postgres') ]}/m, 'in place of postgres: it is told');
+like($err, qr/^pg_parrestore:postgres: error: archive .* @{[ is_of('first', $oid{first}, 'postgres') ]}/m, 'in place of postgres: message');
 is(value($target, 'postgres', q{SELECT to_regclass('of_first') IS NULL}), 't', 'in place of postgres: nothing goes there');
 is(databases_of_target(), 'postgres second', 'in place of postgres: the other one is restored');
 sql($target, 'postgres', 'DROP DATABASE second');
@@ -124,10 +124,10 @@ my ($new_oid) = map { $_->{Oid} } grep { $_->{Name} eq 'first' } @{ read_map($la
 swap(archive_of($dir, 'first'), archive_of($later, 'first'));
 ($rc, $said) = verified();
 is($rc, 1, 'of the same name, verify: exit code');
-like($said, is_of('first', $new_oid, 'first'), 'of the same name, verify');
+like($said, is_of('first', $new_oid, 'first'), 'of the same name, verify: message');
 ($rc, $err) = restored();
 is($rc, 1, 'of the same name, restore: exit code');
-like($err, is_of('first', $new_oid, 'first'), 'of the same name, restore');
+like($err, is_of('first', $new_oid, 'first'), 'of the same name, restore: message');
 sql($target, 'postgres', 'DROP DATABASE second');
 swap(archive_of($dir, 'first'), archive_of($later, 'first'));
 ($rc, $err) = restored();
@@ -143,13 +143,13 @@ sql($source, 'ascii', qq{SET client_encoding = 'SQL_ASCII'; CREATE DATABASE "raw
 ($rc, $err, $dir) = dump_all($source, '-j2');
 is($rc, 1, 'such names, of a database that cannot have them: exit code');
 like($err, qr/^pg_dumpall: error: .*invalid byte sequence.*^pg_pardump: error: pg_dumpall failed with exit code 1\n.*hint: .*connect to a database with another encoding\.$/ms,
-	'such names, of a database that cannot have them: what helps');
-ok(!-e $dir, 'such names, of a database that cannot have them: nothing is left');
+	'such names, connected to a database with another encoding: message and hint');
+ok(!-e $dir, 'such names, connected to a database with another encoding: no directory is left');
 ($rc, $err, $dir) = dump_all($source, '-j2', '--exclude-database=first', '-d', 'ascii');
-is("$rc$err", '0', 'such names: all are dumped');
+is("$rc$err", '0', 'such names: exit code and messages of the dump');
 is_deeply([ sort map { $_->{Name} // pack 'H*', $_->{'Encoded-Name'} } @{ read_map($dir)->{Databases} } ],
-	[ sort qw(second postgres template1 latin ascii), "caf\xe9", "raw\xff" ], 'such names: they are in the map');
-is((verified())[0], 0, 'such names: they are verified');
+	[ sort qw(second postgres template1 latin ascii), "caf\xe9", "raw\xff" ], 'such names: databases of the map');
+is((verified())[0], 0, 'such names: exit code of --verify');
 ($rc, $err) = restored();
 is($rc, 1, 'such names: exit code of the restore');
 like($err, qr/^pg_parrestore: error: could not create the roles and tablespaces: invalid byte sequence for encoding "UTF8": 0xff\n.*The statement was: CREATE ROLE "?role/m,

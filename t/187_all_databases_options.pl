@@ -60,19 +60,19 @@ foreach my $part ('-g', '--globals-only', '--roles-only', '--tablespaces-only', 
 like($globals{$_}, qr/CREATE ROLE a_role;.*PASSWORD 'SCRAM/s, "$_: a role and its password")
   foreach ('-g', '--globals-only', '--roles-only');
 unlike($globals{'--tablespaces-only'}, qr/a_role/, 'tablespaces: no role');
-like($globals{'--no-role-passwords'}, qr/CREATE ROLE a_role;/, 'no passwords: a role');
-unlike($globals{'--no-role-passwords'}, qr/PASSWORD/, 'no passwords: none');
+like($globals{'--no-role-passwords'}, qr/CREATE ROLE a_role;/, 'no passwords: globals contain a role');
+unlike($globals{'--no-role-passwords'}, qr/PASSWORD/, 'no passwords: globals contain no password');
 
 # a role that may not read pg_authid
 ($rc, $err, $dir) = dump_all($node, '-g', '-U', 'reader');
-is($rc, 1, 'passwords that may not be read: exit code');
-like($err, qr/permission denied for table pg_authid.*hint: .*--no-role-passwords/s, 'and what helps');
-ok(!-e $dir, 'no directory is left then');
+is($rc, 1, 'a role that may not read passwords: exit code');
+like($err, qr/permission denied for table pg_authid.*hint: .*--no-role-passwords/s, 'a role that may not read passwords: message and hint');
+ok(!-e $dir, 'a role that may not read passwords: no directory is left');
 ($rc, $err) = dump_all($node, '--check', '-U', 'reader');
-is($rc, 1, '--check finds that they may not be read: exit code');
-like($err, qr/permission denied for table pg_authid.*hint: .*--no-role-passwords/s, '--check finds that they may not be read');
+is($rc, 1, '--check, a role that may not read passwords: exit code');
+like($err, qr/permission denied for table pg_authid.*hint: .*--no-role-passwords/s, '--check, a role that may not read passwords: message and hint');
 ($rc, $err) = dump_all($node, '-g', '-U', 'reader', '--no-role-passwords');
-is("$rc $err", '0 ', 'it may read the rest');
+is("$rc $err", '0 ', 'a role that may not read passwords, with --no-role-passwords: exit code and messages');
 
 # pg_dumpall does not notice that it cannot write
 my ($cut, $bin) = (new_path('cut'), new_path('bin'));
@@ -101,7 +101,7 @@ unlike($err, qr/hint: /, 'pg_dumpall fails: no hint on passwords or encodings');
 # an option that suits no database
 ($rc, $err, $dir) = dump_all($node, '--exclude-schema=a.b.c.d');
 is($rc, 1, 'all databases fail: exit code');
-like($err, qr/^pg_pardump: error: could not dump any database\n.*hint: Remove the causes /m, 'all databases fail');
+like($err, qr/^pg_pardump: error: could not dump any database\n.*hint: Remove the causes /m, 'all databases fail: message');
 ok(!-e $dir, 'all databases fail: no directory is left');
 
 # what is in a database that is there is not loaded twice
@@ -110,7 +110,7 @@ sql($node, 'postgres', 'CREATE TABLE once AS SELECT g FROM generate_series(1, 10
 is("$rc $err", '0 ', 'a table in postgres');
 ($rc) = run_program('pg_parrestore', '--all-databases', '-d', $node->connstr('postgres'), $dir);
 is($rc, 1, 'a table that is there: exit code');
-is(value($node, 'postgres', 'SELECT count(*) FROM once'), 10, 'a table that is there: its rows are there once');
+is(value($node, 'postgres', 'SELECT count(*) FROM once'), 10, 'an existing table: its rows are not loaded twice');
 sql($node, 'postgres', 'DROP TABLE once');
 
 # ---- refusals
@@ -145,8 +145,8 @@ mkdir $full or die;
 append_to_file("$full/x", 'x');
 ($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '-f', $full, '-d', $node->connstr('postgres'));
 is($rc, 1, 'a directory that is not empty: exit code');
-like($err, qr/exists but is not empty\n.*hint: Remove or empty the directory/, 'a directory that is not empty');
-is(listing($full), 'x', 'is left as it is');
+like($err, qr/exists but is not empty\n.*hint: Remove or empty the directory/, 'a directory that is not empty: message');
+is(listing($full), 'x', 'a directory that is not empty: the file is not changed');
 
 # ---- a look before the run
 
@@ -208,7 +208,7 @@ foreach my $case (
 is("$rc $err", '0 ', 'an encoded name');
 ($rc, $err) = restore($map =~ s/complete" \}\n/failed" }\n/r, '--exclude-database=postgres');
 is($rc, 1, 'a database that was not dumped: exit code');
-like($err, qr/warning: database "template1" could not be dumped, so there is no archive of it\n.*hint: .*--exclude-database\.\n.*could not restore 1 of 1 database\n.*detail: The database is "template1"\.\n/s, 'it is named');
+like($err, qr/warning: database "template1" could not be dumped, so there is no archive of it\n.*hint: .*--exclude-database\.\n.*could not restore 1 of 1 database\n.*detail: The database is "template1"\.\n/s, 'a database that was not dumped: messages');
 
 # ---- a directory of the first version of the format: a database failed, one has an odd
 # name
@@ -231,12 +231,12 @@ sub verify
 ($rc, $err, my $out) = verify($dir);
 is($rc, 0, '--verify: exit code');
 is(scalar(() = $out =~ /^\[\d\/2\] \w+: verified, \d+ files?, /mg), 2, '--verify: each database');
-# who takes it for an archive is told what it is
+# a hint says that the directory is not an archive
 foreach my $command ([ 'pg_pardump', '--verify', $dir ], [ 'pg_parrestore', '-d', $node->connstr('postgres'), $dir ])
 {
 	($rc, undef, $err) = run_program(@$command);
 	is($rc, 1, "$command->[0] without --all-databases: exit code");
-	like($err, qr/error: .* is not an archive.*\n.*hint: .*below "\Q$dir\E\/databases"/s, 'and hint');
+	like($err, qr/error: .* is not an archive.*\n.*hint: .*below "\Q$dir\E\/databases"/s, "$command->[0] without --all-databases: message and hint");
 }
 my $damaged = new_path('damaged');
 system_or_bail('cp', '-a', $dir, $damaged);
@@ -244,16 +244,16 @@ append_to_file(archive_of($damaged, 'postgres') . '/toc.dat', 'x');
 ($rc, $err, $out) = verify($damaged);
 is($rc, 1, '--verify, a damaged archive: exit code');
 like($err, qr/^pg_pardump:postgres: error: file "toc\.dat" .*^pg_pardump: error: verification of 1 of 2 databases failed\n.*detail: The database is "postgres"\.\n.*hint: Restore from another copy .* --exclude-database\.$/ms,
-	'--verify, a damaged archive: it is named');
+	'--verify, a damaged archive: message');
 like($out, qr/^\[\d\/2\] template1: verified, \d+ files?, /m, '--verify: the other one is verified, too');
 append_to_file("$damaged/globals.sql", "\n");
 ($rc, $err) = verify($damaged);
 is($rc, 1, '--verify, another script: exit code');
-like($err, qr/globals.sql" was changed after the dump/, '--verify, another script');
+like($err, qr/globals.sql" was changed after the dump/, '--verify, another script: message');
 ($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '--exclude-database=x', '--verify', $dir);
-like($err, qr/--exclude-database and --verify cannot be used together/, '--verify asks no server');
+like($err, qr/--exclude-database and --verify cannot be used together/, '--verify is refused with --exclude-database');
 
-# commands of psql are none of ours
+# commands of psql are not executed
 my $run = new_path('run');
 my $globals = slurp_file("$dir/globals.sql");
 foreach my $command ("\\! touch $run", "\\copy (select 1) to '$run'", "\\restrict x\n\\! touch $run")
@@ -267,8 +267,8 @@ foreach my $command ("\\! touch $run", "\\copy (select 1) to '$run'", "\\restric
 	append_to_file("$evil/map.json", $map =~ s/SHA256": "\K\w+/Digest::SHA::sha256_hex($text)/er);
 	my ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '--globals-only', '-d', $node->connstr('postgres'), $evil);
 	is($rc, 1, 'a command of psql: exit code');
-	like($err, qr/detail: It contains "\\(!|copy)", which pg_dumpall does not write\./, 'a command of psql is refused');
-	ok(!-e $run, 'and not run');
+	like($err, qr/detail: It contains "\\(!|copy)", which pg_dumpall does not write\./, 'a command of psql: message');
+	ok(!-e $run, 'a command of psql: it is not run');
 }
 
 # ---- the budget
@@ -338,22 +338,22 @@ my $look = sub {
 };
 wait_in_run($dump, 'three workers are at gates', $look);
 cmp_ok(value($node, 'postgres', "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pg_pardump'"), '<=', 3,
-	'no more leaders than jobs');
+	'there are no more leaders than jobs');
 $holders{gate1}->('SELECT pg_advisory_unlock(42)');
 wait_in_run($dump, 'one of the largest is at its last chunk, and others have the rest', sub {
 	return $look->() && workers("$at_gate AND datname = 'gate1'") == 1;
 });
-is(workers("datname <> 'gate1'"), 2, 'what it leaves others have');
+is(workers("datname <> 'gate1'"), 2, 'other databases use the free workers');
 $holders{gate2}->('SELECT pg_advisory_unlock_all()');
 $holders{gate3}->('SELECT pg_advisory_unlock(42)');
 wait_in_run($dump, 'gate2 is done', sub { $look->(); return value($node, 'postgres',
 	"SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = 'gate2' AND application_name LIKE 'pg_pardump%'") eq 't' });
-ok(!-e "$dump->{dir}/map.json" && !-e "$dump->{dir}/globals.sql", 'nothing is published before all are done');
+ok(!-e "$dump->{dir}/map.json" && !-e "$dump->{dir}/globals.sql", 'neither map nor globals exist before all databases are dumped');
 open_gates();
-is(end_dump($dump), 0, 'the dump ends');
-is($dump->{err}, '', 'in silence');
-is($most, 3, 'never more workers than jobs');
-is(scalar(@{ read_map($dump->{dir})->{Databases} }), 5, 'all are there');
+is(end_dump($dump), 0, 'budget: exit code');
+is($dump->{err}, '', 'budget: no messages');
+is($most, 3, 'budget: the largest number of workers');
+is(scalar(@{ read_map($dump->{dir})->{Databases} }), 5, 'the map contains all databases');
 nothing_left_ok($node, $dump->{dir}, 'budget');
 
 # ---- processes that are killed
@@ -394,10 +394,10 @@ wait_in_run($dump, 'its workers are gone', sub { return workers("datname = 'gate
 open_gates();
 is(end_dump($dump), 1, 'a leader is killed: exit code');
 like($dump->{err}, qr/error: could not dump database "gate1"\n.*detail: Its process was terminated by signal 9/,
-	'it is told');
+	'a leader is killed: message');
 is_deeply([ map { $_->{Name} } grep { $_->{State} eq 'failed' } @{ read_map($dump->{dir})->{Databases} } ],
-	['gate1'], 'the others are complete');
-ok(!-e archive_of($dump->{dir}, 'gate1'), 'nothing of it is left');
+	['gate1'], 'a leader is killed: only its database failed');
+ok(!-e archive_of($dump->{dir}, 'gate1'), 'a leader is killed: its database has no archive');
 nothing_left_ok($node, $dump->{dir}, 'a leader is killed');
 
 # a worker that is killed leaves its place in the budget
@@ -409,8 +409,8 @@ wait_in_run($dump, 'another one has its place', sub {
 });
 open_gates();
 is(end_dump($dump), 0, 'a worker is killed: exit code');
-like($dump->{err}, qr/^pg_pardump:gate2: warning: a worker process was killed while dumping/m, 'it is told');
-unlike($dump->{err}, qr/error/, 'no error');
+like($dump->{err}, qr/^pg_pardump:gate2: warning: a worker process was killed while dumping/m, 'a worker is killed: warning');
+unlike($dump->{err}, qr/error/, 'a worker is killed: no error');
 
 foreach my $signal (qw(INT TERM))
 {
@@ -419,7 +419,7 @@ foreach my $signal (qw(INT TERM))
 	is(end_dump($dump), 1, "$signal: exit code");
 	open_gates();
 	like($dump->{err}, qr/error: terminated by user/, "$signal: message");
-	ok(!-e "$dump->{dir}/map.json" && !-e "$dump->{dir}/globals.sql", "$signal: nothing is published");
+	ok(!-e "$dump->{dir}/map.json" && !-e "$dump->{dir}/globals.sql", "$signal: neither map nor globals exist");
 	is(join(' ', grep { !-f "$_/toc.dat" } glob "$dump->{dir}/databases/*"), '', "$signal: no half archive is left");
 	nothing_left_ok($node, $dump->{dir}, $signal);
 }
@@ -428,7 +428,7 @@ kill KILL => $dump->{pid};
 is(end_dump($dump), 128 + 9, 'KILL: exit code');
 wait_until('no session is left', sub { return sessions($node) == 0 });
 open_gates();
-ok(!-e "$dump->{dir}/map.json" && !-e "$dump->{dir}/globals.sql", 'KILL: nothing is published');
+ok(!-e "$dump->{dir}/map.json" && !-e "$dump->{dir}/globals.sql", 'KILL: neither map nor globals exist');
 wait_until('no half archive is left', sub { return !grep { !-f "$_/toc.dat" } glob "$dump->{dir}/databases/*" });
 nothing_left_ok($node, $dump->{dir}, 'KILL');
 
@@ -454,7 +454,7 @@ like($err, qr/password authentication failed/, 'a wrong password');
 }
 ($rc, $err, my $with) = dump_all($node, '--exclude-database=gate*', '-d', "user='pass word' password=$password");
 is("$rc $err", '0 ', 'a password in a connection string');
-unlike(join('', map { slurp_file("$with/$_") } qw(map.json globals.sql)), qr/$password/, 'it is not in the dump');
+unlike(join('', map { slurp_file("$with/$_") } qw(map.json globals.sql)), qr/$password/, 'the dump contains no password');
 
 # ---- incremental
 
@@ -473,20 +473,20 @@ sub links
 	return scalar grep { (stat)[3] == 2 } glob archive_of($dir, $db) . '/*.dat*';
 }
 my ($rc3, $err3, $first) = dump_all($node, '--manifest-fingerprints', @incremental);
-is("$rc3 $err3", '0 ', 'a first dump');
+is("$rc3 $err3", '0 ', 'an incremental dump: exit code and messages of the first one');
 sql($node, 'inc1', 'UPDATE t SET t = t WHERE id = 1');
 create_database($node, 'inc3');
 sql($node, 'inc3', 'CREATE EXTENSION pg_pardump');
 ($rc3, $err3, my $second) = dump_all($node, "--incremental=$first", '--incremental-copy-method=link', @incremental);
-is("$rc3 $err3", '0 ', 'and one against it');
-cmp_ok(links($second, 'inc2'), '>', 3, 'all files of rows that are as they were');
-is(links($second, 'inc2') - links($second, 'inc1'), 2, 'but those with a new and an old row version');
-ok(-f archive_of($second, 'inc3') . '/toc.dat', 'a new database is dumped');
-is((verify($second))[0], 0, 'all of it is complete');
+is("$rc3 $err3", '0 ', 'an incremental dump: exit code and messages');
+cmp_ok(links($second, 'inc2'), '>', 3, 'an incremental dump: files of an unchanged database are reused');
+is(links($second, 'inc2') - links($second, 'inc1'), 2, 'an incremental dump: the files with the old and the new row version are not reused');
+ok(-f archive_of($second, 'inc3') . '/toc.dat', 'an incremental dump: a new database is dumped');
+is((verify($second))[0], 0, 'an incremental dump: exit code of --verify');
 ($rc3, $err3, my $third) = dump_all($node, "--incremental=$full", @incremental);
 is($rc3, 1, 'against a directory that is not a dump of a cluster: exit code');
-like($err3, qr/map.json" is missing/, 'against a directory that is not a dump of a cluster');
-ok(!-e $third, 'nothing is made');
+like($err3, qr/map.json" is missing/, 'against a directory that is not a dump of a cluster: message');
+ok(!-e $third, 'against a directory that is not a dump of a cluster: no directory is created');
 
 $node->stop;
 done_testing();

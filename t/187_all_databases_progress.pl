@@ -72,7 +72,7 @@ is_deeply({ %$sum{qw(databases failed_databases tables rows large_objects retrie
 	{ databases => 5, failed_databases => 0, tables => 4, rows => 14346, large_objects => 2, retries => 0 }, 'a dump: the event of the summary');
 my %ended = map { $_->{database} => $_ } events($log, 'database_end');
 is_deeply([ sort keys %ended ], [ sort @names ], 'a dump: an event of each database');
-is_deeply({ %{ $ended{shop} }{qw(state tables rows)} }, { state => 'complete', tables => 2, rows => 12346 }, 'a dump: its figures');
+is_deeply({ %{ $ended{shop} }{qw(state tables rows)} }, { state => 'complete', tables => 2, rows => 12346 }, 'a dump: figures of the event');
 is_deeply([ sort map { $_->{database} } events($log, 'database_start') ], [ sort @names ], 'a dump: each begins');
 foreach my $figure (qw(tables rows raw_bytes stored_bytes))
 {
@@ -81,12 +81,12 @@ foreach my $figure (qw(tables rows raw_bytes stored_bytes))
 	is($sum->{$figure}, $of_all, "a dump: $figure are the sum");
 	is(read_samples($metrics)->{"pg_pardump_all_databases_$figure"}[0]{value}, $of_all, "a dump: $figure as a metric");
 }
-cmp_ok($sum->{stored_bytes}, '>', 0, 'a dump: there are stored bytes');
+cmp_ok($sum->{stored_bytes}, '>', 0, 'a dump: the sum contains stored bytes');
 # who reads the log finds the run of a database
 my ($outer) = grep { !defined $_->{database} } events($log, 'start');
 my %started = map { $_->{database} => $_ } grep { defined $_->{database} } events($log, 'start');
 is_deeply([ sort keys %started ], [ sort @names ], 'a dump: each run names its database');
-is($started{shop}{all_databases_run_id}, $outer->{run_id}, 'a dump: and the run of all databases');
+is($started{shop}{all_databases_run_id}, $outer->{run_id}, 'a dump: the events of a database contain the ID of the whole run');
 
 # ---- one that fails
 
@@ -97,12 +97,12 @@ $log = new_path('log');
 is($rc, 1, 'one fails: exit code');
 @lines = lines_of($err);
 numbered_ok('one fails', 5, @lines);
-ok((grep { /^\[\d\/5\] broken: failed after $seconds$/ } @lines), 'one fails: its line') or diag($err);
+ok((grep { /^\[\d\/5\] broken: failed after $seconds$/ } @lines), 'one fails: line of the database') or diag($err);
 ok((grep { /^\[\d\/5\] shop: .*, 1 column masked$/ } @lines), 'one fails: a mask of another one');
 like($err, qr/^dumped roles, tablespaces and 4 of 5 databases:\n  3 tables, 13,346 rows, .*, 1 column masked\n.*error: could not dump 1 of 5 databases\n.*detail: The database is "broken"\.$/m, 'one fails: the summary, and the error that names it');
 ($sum) = grep { defined $_->{databases} } events($log, 'summary');
 is($sum->{failed_databases}, 1, 'one fails: the event of the summary');
-is(join(' ', map { $_->{database} } grep { $_->{state} eq 'failed' } events($log, 'database_end')), 'broken', 'one fails: its event');
+is(join(' ', map { $_->{database} } grep { $_->{state} eq 'failed' } events($log, 'database_end')), 'broken', 'one fails: event of the database');
 $holder->();
 
 # ---- a verification, a restore, a copy
@@ -117,7 +117,7 @@ is(scalar(@lines), 7, 'a verification: nothing else');
 append_to_file(archive_of($dir, 'broken') . '/toc.dat', 'x');
 ($rc, $out, $err) = run_program('pg_pardump', '--all-databases', '-P', "--verify=$dir");
 is($rc, 1, 'a damaged archive: exit code');
-like($out, qr/^\[\d\/5\] broken: \d+ files?, .*, \d+ problems? found$/m, 'a damaged archive: its line');
+like($out, qr/^\[\d\/5\] broken: \d+ files?, .*, \d+ problems? found$/m, 'a damaged archive: line of the database');
 like($out, qr/^verified roles, tablespaces and 4 of 5 archives:\n  \d+ files, .*$/m, 'a damaged archive: the summary');
 like($err, qr/^$last$/m, 'a damaged archive: the line of progress');
 

@@ -63,9 +63,9 @@ is(pages(), pages_of(@names), 'a dump: a page of each');
 like(slurp_file("$files/pages/$oid{shop}.html"), qr/<html.*\bshop\b/s, 'a dump: a page');
 my $page = slurp_file("$files/pages/index.html");
 like($page, qr/<h1>Dump of all databases<\/h1>.*5 databases complete/s, 'a dump: the page of all');
-like($page, qr/<a href="$oid{shop}\.html"><bdi>shop<\/bdi><\/a>.*?<\/tr>/s, 'a dump: which leads to a page of each');
-like($page, qr/<bdi>odd &#34;name&#34;<\/bdi>/, 'a dump: which has all names');
-like($page, qr/<th scope="row"><bdi>All<\/bdi><\/th>.*?<td class="num">3,000<\/td>.*?<\/tr>/s, 'a dump: and sums');
+like($page, qr/<a href="$oid{shop}\.html"><bdi>shop<\/bdi><\/a>.*?<\/tr>/s, 'a dump: the page links to the page of a database');
+like($page, qr/<bdi>odd &#34;name&#34;<\/bdi>/, 'a dump: the page shows names with special characters');
+like($page, qr/<th scope="row"><bdi>All<\/bdi><\/th>.*?<td class="num">3,000<\/td>.*?<\/tr>/s, 'a dump: the page shows sums');
 is(sprintf('%o', (stat "$files/pages")[2] & 07777), '700', 'a dump: no other user sees the pages');
 
 # ---- one that fails
@@ -81,13 +81,13 @@ is($values->{last_success_timestamp_seconds}{$_}, $success->{$_}, "one fails: la
 cmp_ok($values->{last_success_timestamp_seconds}{shop}, '>', $success->{shop}, 'one fails: last success of another');
 $page = slurp_file("$files/pages/index.html");
 like($page, qr/1 of 5 databases failed/, 'one fails: the page of all');
-like($page, qr/<tr><th scope="row"><bdi>broken<\/bdi><\/th><td><bdi>failed<\/bdi>/, 'one fails: it has no page');
+like($page, qr/<tr><th scope="row"><bdi>broken<\/bdi><\/th><td><bdi>failed<\/bdi>/, 'one fails: the database has no link');
 is($values->{all_databases_rows}{''}, 2000, 'one fails: rows of all');
 $holder->('ROLLBACK');
 ($rc) = dump_all($node, @told, '-h', '/nowhere');
 is($rc, 1, 'no server: exit code');
 $values = collected();
-is_deeply([ $values->{success}{''}, $values->{success}{shop} ], [ 0, 1 ], 'no server: only the whole run tells');
+is_deeply([ $values->{success}{''}, $values->{success}{shop} ], [ 0, 1 ], 'no server: only the metrics of the whole run change');
 
 # ---- a page that cannot be written at the end: the archive is complete
 
@@ -107,8 +107,8 @@ is_deeply([ $values->{success}{''}, $values->{success}{shop} ], [ 0, 1 ], 'no se
 		is(end_dump($dump), 1, 'a page that cannot be written: exit code');
 		chmod 0700, $pages;
 		like($dump->{err}, qr/^pg_pardump:broken: error: could not write the report .*\n.*detail: The archive is complete\./m, 'a page that cannot be written');
-		like($dump->{err}, qr/error: the run for database "broken" failed\n.*detail: Its archive is complete\.\n/, 'a page that cannot be written: what is left');
-		is(read_map($dump->{dir})->{Databases}[0]{State}, 'complete', 'a page that cannot be written: what the map says');
+		like($dump->{err}, qr/error: the run for database "broken" failed\n.*detail: Its archive is complete\.\n/, 'a page that cannot be written: message');
+		is(read_map($dump->{dir})->{Databases}[0]{State}, 'complete', 'a page that cannot be written: state in the map');
 	}
 }
 $holder->();
@@ -153,7 +153,7 @@ foreach my $try (
 	'-f', new_path('unmeasured'), '--metrics=/nowhere/x');
 is($rc, 0, 'no directory for metrics: exit code');
 like($warned, qr/warning: could not create file "\/nowhere\/x\.\d+\.tmp"/, 'no directory for metrics: a warning');
-ok(!-e $_, 'nothing is made') foreach "$files/new", "$dir/pages";
+ok(!-e $_, 'no file is created') foreach "$files/new", "$dir/pages";
 
 $_->stop foreach $node, $target;
 done_testing();

@@ -119,7 +119,7 @@ my $run;
 	$holder->();
 	is(note_of($target, $_), 'begun', "killed while it makes roles: what is noted of $_") foreach @names;
 	is(value($target, 'postgres', q{SELECT count(*) FROM pg_database WHERE datname IN ('shop', 'crm')}), 0,
-		'killed while it makes roles: there is no database');
+		'killed while it makes roles: no database exists');
 }
 {
 	my $holder = start_psql($target, 'postgres');
@@ -128,7 +128,7 @@ my $run;
 	wait_for_lock($run, 'it has created the database, not its settings', 'ALTER DATABASE shop SET%');
 	kill_run($run);
 	$holder->();
-	is(has_schema($target, 'shop', 'pardump_restore'), 0, 'killed after CREATE DATABASE: there is no journal');
+	is(has_schema($target, 'shop', 'pardump_restore'), 0, 'killed after CREATE DATABASE: no journal exists');
 	is(value($target, 'shop', 'SHOW work_mem'), '4MB', 'killed after CREATE DATABASE: the settings are missing');
 }
 {
@@ -137,8 +137,8 @@ my $run;
 	wait_at_gate($target, $run);
 	kill_run($run);
 	$gate->();
-	is(has_schema($target, 'shop', 'pardump_restore'), 1, 'killed within the rows: there is a journal');
-	is(note_of($target, 'shop'), 'begun', 'killed within the rows: what is noted');
+	is(has_schema($target, 'shop', 'pardump_restore'), 1, 'killed within the rows: a journal exists');
+	is(note_of($target, 'shop'), 'begun', 'killed within the rows: state in the notes');
 }
 {
 	my $gate = close_gate($target);
@@ -170,7 +170,7 @@ my $run;
 	is(value($target, 'shop', 'SELECT count(*) FROM items'), $count{shop}, 'killed before the note of the end: all rows are there');
 	kill_run($run);
 	$holder->();
-	is(note_of($target, 'shop'), 'begun', 'killed before the note of the end: what is noted');
+	is(note_of($target, 'shop'), 'begun', 'killed before the note of the end: state in the notes');
 }
 {
 	my $reader = start_psql($target, 'shop');
@@ -179,8 +179,8 @@ my $run;
 	wait_for_lock($run, 'it removes the journal', 'DROP SCHEMA pardump\_restore %');
 	kill_run($run);
 	$reader->();
-	is(note_of($target, 'shop'), 'ending', 'killed while it removes the journal: what is noted');
-	is(has_schema($target, 'shop', 'pardump_restore'), 1, 'killed while it removes the journal: which is there');
+	is(note_of($target, 'shop'), 'ending', 'killed while it removes the journal: state in the notes');
+	is(has_schema($target, 'shop', 'pardump_restore'), 1, 'killed while it removes the journal: the journal exists');
 }
 {
 	my $holder = start_psql($target, 'postgres');
@@ -193,8 +193,8 @@ my $run;
 	wait_for_lock($run, 'it is about to note that it is done', 'LOCK TABLE%');
 	kill_run($run);
 	$holder->();
-	is(note_of($target, 'shop'), 'ending', 'killed after the journal was removed: what is noted');
-	is(has_schema($target, 'shop', 'pardump_restore'), 0, 'killed after the journal was removed: which is gone');
+	is(note_of($target, 'shop'), 'ending', 'killed after the journal was removed: state in the notes');
+	is(has_schema($target, 'shop', 'pardump_restore'), 0, 'killed after the journal was removed: no journal exists');
 }
 
 # what --check says of that
@@ -218,7 +218,7 @@ is(note_of($target, 'shop'), 'ending', '--check: changes nothing');
 is("$rc$err", '0', 'the last time: exit code');
 is(value($target, $_, 'SELECT count(*) FROM items'), $count{$_}, "the rows of $_, each once") foreach @names;
 is(value($target, 'shop', 'SHOW work_mem'), '9MB', 'settings of the database');
-is(value($target, 'postgres', q{SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = 'shop'}), 'app', 'its owner');
+is(value($target, 'postgres', q{SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = 'shop'}), 'app', 'owner of the restored database');
 is(has_schema($target, 'postgres', $notes), 0, 'the notes are removed');
 is(has_schema($target, $_, 'pardump_restore'), 0, "$_ has no journal") foreach @names;
 
@@ -227,13 +227,13 @@ is(has_schema($target, $_, 'pardump_restore'), 0, "$_ has no journal") foreach @
 ($rc, undef, $err) = run_program(@command, '--resume', $dir);
 is($rc, 1, 'without notes: exit code');
 is_deeply([ sort $err =~ /error: database "(.*)" on the target is not empty, and was not restored from this archive$/mg ], [ sort @names ],
-	'without notes: each is refused');
-is(has_schema($target, 'postgres', $notes), 0, 'without notes: nothing is made');
-is(value($target, 'shop', 'SELECT count(*) FROM items'), $count{shop}, 'without notes: nothing is restored');
+	'without notes: message for each database');
+is(has_schema($target, 'postgres', $notes), 0, 'without notes: no notes are created');
+is(value($target, 'shop', 'SELECT count(*) FROM items'), $count{shop}, 'without notes: number of rows does not change');
 ($rc, $out, $err) = run_program(@command, '--resume', '--check', $dir);
 is($rc, 1, 'without notes, --check: exit code');
-like($out, qr/^error: database "shop" on the target is not empty/m, 'without notes, --check: it is listed');
-unlike($out, qr/^Database "shop"/m, 'without notes, --check: nothing is to be done with it');
+like($out, qr/^error: database "shop" on the target is not empty/m, 'without notes, --check: error');
+unlike($out, qr/^Database "shop"/m, 'without notes, --check: the plan does not contain the database');
 $target->stop;
 
 # ---- a database that is empty; another archive; and a run that is not a resumed one
@@ -252,7 +252,7 @@ create_database($other, 'shop');
 	my ($rc2, undef, $err2) = run_program('psql', '-X', '-d', $other->connstr('postgres') . ' user=writer', '-c',
 		"UPDATE $notes.databases SET state = 'done'");
 	isnt($rc2, 0, 'another role cannot write a note');
-	like($err2, qr/permission denied for schema $notes/, 'by the privileges of the schema');
+	like($err2, qr/permission denied for schema $notes/, 'a role without privileges on the schema: message');
 	kill_run($run);
 	$gate->();
 	is(value($other, 'postgres', "SELECT string_agg(datname, ' ' ORDER BY datname) FROM $notes.databases n JOIN pg_database d ON d.oid = n.target
@@ -291,7 +291,7 @@ SQL
 ($rc, undef, $err) = run_program(@command, '--resume', $dir);
 is($rc, 1, 'a schema of another role: exit code');
 like($err, qr/error: schema "$notes" in database "postgres" of the target belongs to another role$/m, 'a schema of another role: message');
-is(value($new, 'postgres', q{SELECT count(*) FROM pg_database WHERE datname = 'shop'}), 0, 'a schema of another role: nothing is made');
+is(value($new, 'postgres', q{SELECT count(*) FROM pg_database WHERE datname = 'shop'}), 0, 'a schema of another role: no database is created');
 sql($new, 'postgres', <<"SQL");
 DROP SCHEMA $notes CASCADE;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO PUBLIC;

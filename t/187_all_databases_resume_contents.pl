@@ -60,7 +60,7 @@ create_database($target, 'pattern', 'TEMPLATE template0 IS_TEMPLATE true');
 ($rc, undef, $err) = run_program(@command);
 is("$rc$err", '0', 'an empty template is created again: exit code');
 is(value($target, 'pattern', 'SELECT count(*) FROM t'), 1, 'an empty template is created again: rows');
-is(value($target, 'postgres', q{SELECT datistemplate FROM pg_database WHERE datname = 'pattern'}), 't', 'an empty template is created again: it is one');
+is(value($target, 'postgres', q{SELECT datistemplate FROM pg_database WHERE datname = 'pattern'}), 't', 'an empty template is created again: it is a template');
 
 # ---- rows of an extension are contents, and so is a foreign server
 

@@ -121,7 +121,7 @@ foreach my $try (@wrong)
 	my ($file) = backup_config($node, '# a comment', '', "\t # another", map { $_->[0] } grep { $_->[0] !~ /^port/ } @wrong);
 	my (undef, undef, $err) = run_backup($now, $file);
 	my @lines = $err =~ /^pg_pardump_backup: error: \Q$file\E:(\d+): /mg;
-	is_deeply([ grep { $_ > 6 } @lines ], [ 7 .. 6 + grep { $_->[0] !~ /^port/ } @wrong ], 'all of them at once, each by its line');
+	is_deeply([ grep { $_ > 6 } @lines ], [ 7 .. 6 + grep { $_->[0] !~ /^port/ } @wrong ], 'all errors are reported at once, each with its line');
 }
 
 # ---- what single lines cannot know
@@ -207,13 +207,13 @@ SKIP:
 		qr/error: directory "\/usr" must be owned by the current user\n.*detail: The owner is user "root", but .*\n.*hint: Run pg_pardump_backup as user "root", or .*\n\z/, $file);
 }
 
-# ---- the example and the manual have the keys that there are
+# ---- the example and the manual contain all keys
 
 my %keys = map { $_ => 1 } slurp_file("$tree/src/backup/PardumpBackup/Config.pm") =~ /^my %KEYS = \((.*?)\);$/ms ? $1 =~ /^\t(\w+) =>/mg : ();
-cmp_ok(scalar(keys %keys), '>', 15, 'there are keys');
+cmp_ok(scalar(keys %keys), '>', 15, 'the program has more than 15 keys');
 my ($section) = slurp_file("$tree/doc/pg_pardump_backup.md") =~ /^### Configuration$(.*?)^## /ms;
 my @told = map { /`(\w+)/g } ($section // '') =~ /^(`.*`)\n:   /mg;
-is_deeply([ sort @told ], [ sort keys %keys ], 'the manual has all keys');
+is_deeply([ sort @told ], [ sort keys %keys ], 'the manual contains all keys');
 my $example = slurp_file("$tree/src/backup/pg_pardump_backup.conf");
 is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example has no other keys');
 {
@@ -276,7 +276,7 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	is("$rc$out", '0', '--check: exit code') or diag($err);
 	like($err, qr/\A(pg_pardump_backup: checking database "(shop|other)"\nA run would .*:\n(?:  (?!free disk).*\n)+(?:(?:warning: .*\n)+0 errors, \d+ warnings?\n)?){2}pg_pardump_backup: archives of all databases: about .*\npg_pardump_backup: free disk space: .*\npg_pardump_backup: (?:no problems found|no errors, but \d+ warnings?) in 2 databases\n\z/,
 		'--check: what pg_pardump says of each database');
-	is_deeply([ glob "$dir/* $dir/.[a-z]*" ], [], '--check: nothing is made');
+	is_deeply([ glob "$dir/* $dir/.[a-z]*" ], [], '--check: no file is created');
 
 	# the sum of the sizes in the event logs, and not of the sizes that are printed
 	my ($sum) = $err =~ /archives of all databases: about (.*)/;
@@ -326,9 +326,9 @@ SH
 	my ($file) = backup_config($node, "bindir = $bin", 'username = hasty', map { "exclude_database = $_" } qw(shop postgres template1));
 	($rc, undef, $err) = run_backup($now, $file);
 	is("$rc$err", '0', 'timeouts: a backup');
-	is(slurp_file($shown), "0\n1h\n7MB\n", 'timeouts: those that are short do not hold for pg_dumpall');
+	is(slurp_file($shown), "0\n1h\n7MB\n", 'timeouts: short ones are off in the session of pg_dumpall');
 	like(slurp_file($node->logfile), qr/statement: SET statement_timeout = 0\n(?:.*\n)?.*statement: SET lock_timeout = 0\n(?:.*\n)?.*statement: SELECT .* FROM pg_catalog\.pg_database /,
-		'timeouts: nor any for the names of databases');
+		'timeouts: they are off when the names of databases are read');
 	sql($node, 'postgres', 'DROP ROLE hasty');
 }
 
@@ -349,24 +349,24 @@ SH
 		is($rc, @$options ? 1 : 2, "another one's directory, @$options: exit code");
 		like($err, qr/error: directory "\Q$dir\E" contains the backups of configuration "[^"]+"\n.*detail: Each configuration requires a directory of its own\.\n.*hint: /, "another one's directory, @$options");
 	}
-	is_deeply([ complete_backups($dir, 'shop') ], [ time_name($now) ], 'and its backup is there');
+	is_deeply([ complete_backups($dir, 'shop') ], [ time_name($now) ], 'the directory of another configuration: its backup exists');
 
-	# what cannot be looked at keeps no backup from being made
+	# a directory that cannot be read does not prevent a backup
 	SKIP:
 	{
 		skip 'root reads everything', 3 if $> == 0;
 		mkdir "$dir/private", 0 or die "could not make a directory: $!";
 		($rc, undef, $err) = run_backup($now + 7200, $file);
 		is($rc, 3, 'a directory that cannot be read: exit code');
-		like($err, qr/could not open directory "\Q$dir\E\/private"/, 'a directory that cannot be read');
-		is_deeply([ complete_backups($dir, 'shop') ], [ time_name($now + 7200) ], 'and the backup is made');
+		like($err, qr/could not open directory "\Q$dir\E\/private"/, 'a directory that cannot be read: message');
+		is_deeply([ complete_backups($dir, 'shop') ], [ time_name($now + 7200) ], 'a directory that cannot be read: a backup is made');
 		is((run_backup($now, '--check', $file))[0], 1, 'a directory that cannot be read: --check');
 		rmdir "$dir/private";
 	}
 	my ($none) = backup_config($node, map { "exclude_database = $_" } qw(shop other postgres template1));
 	($rc, undef, $err) = run_backup($now, $none);
 	is($rc, 1, 'no database: exit code');
-	like($err, qr/error: there is no database to back up\n.*detail: .*\n.*hint: Correct "database" and "exclude_database" /, 'no database');
+	like($err, qr/error: there is no database to back up\n.*detail: .*\n.*hint: Correct "database" and "exclude_database" /, 'no database: message');
 }
 
 # ---- metrics
@@ -399,28 +399,27 @@ SH
 	is(read_samples($_)->{ $_ eq $own ? 'pg_pardump_backup_success' : 'pg_pardump_success' }[0]{config}, $name, "metrics: the configuration, $_")
 	  foreach glob "$metrics/*";
 
-	# a file of metrics that is none keeps no backup from being made
+	# a metrics file with other contents does not prevent a backup
 	my $dump = "$metrics/pg_pardump_dump_$name:shop.prom";
 	unlink $dump or die "could not remove \"$dump\": $!";
 	append_to_file($dump, "junk\n");
 	next_fault($bin, 'none');
 	($rc, undef, $err) = run_backup($now + 86400 * 3 + 3600, $file);
-	is($rc, 0, 'metrics that are none: exit code');
-	like($err, qr/\Apg_pardump: warning: file "\Q$dump\E" of option --metrics does not contain metrics\n.*detail: .*\n\z/, 'metrics that are none: a warning');
-	is(slurp_file($dump), "junk\n", 'metrics that are none: they stay');
+	is($rc, 0, 'a metrics file with other contents: exit code');
+	like($err, qr/\Apg_pardump: warning: file "\Q$dump\E" of option --metrics does not contain metrics\n.*detail: .*\n\z/, 'a metrics file with other contents: warning');
+	is(slurp_file($dump), "junk\n", 'a metrics file with other contents: it is not changed');
 	unlink $dump;
 
-	# in a directory of several users: what one has put in the way does not keep
-	# the program waiting
+	# the program does not wait for a FIFO that another user has put into the directory
 	my $fifo = "$metrics/.pg_pardump_backup_$name.prom.tmp";
 	mkfifo($fifo, 0600) or die "could not make \"$fifo\": $!";
 	sysopen(my $other, $fifo, O_RDWR) or die "could not open \"$fifo\": $!";
 	next_fault($bin, 'none');
 	($rc, undef, $err) = run_backup($now + 86400 * 3 + 7200, $file);
 	is("$rc$err", '0', 'a FIFO in the way of metrics: exit code');
-	is($value->('last_run_timestamp_seconds'), $now + 86400 * 3 + 7200, 'a FIFO in the way of metrics: they are written');
+	is($value->('last_run_timestamp_seconds'), $now + 86400 * 3 + 7200, 'a FIFO in the way of metrics: metrics are written');
 
-	# no file can be written at the end: the backups are there
+	# a failed write of metrics at the end does not prevent a backup
 	chmod 0500, $metrics;
 	next_fault($bin, 'none');
 	($rc, undef, $err) = run_backup($now + 86400 * 4, $file);
@@ -429,7 +428,7 @@ SH
 	like($err, qr/\Apg_pardump_backup: warning: directory "\Q$metrics\E" of "metrics" does not exist or is not writable\n.*detail: No metrics will be written\.\n\z/,
 		'metrics that cannot be written: a warning');
 	is_deeply([ map { (complete_backups($dir, $_))[-1] } 'other', 'shop' ], [ (time_name($now + 86400 * 4)) x 2 ],
-		'metrics that cannot be written: there are backups');
+		'metrics that cannot be written: backups exist');
 }
 
 # ---- the units of systemd
@@ -441,7 +440,7 @@ SKIP:
 	my @units = map { ("$share/pg_pardump/$_\@.service", "$share/pg_pardump/$_\@.timer") } 'pg_pardump_backup', 'pg_pardump_restore_test';
 	is_deeply([ grep { !-f } @units ], [], 'units are installed');
 	my ($rc, undef, $err) = run_program('systemd-analyze', 'verify', '--man=no', @units);
-	is("$rc$err", '0', 'and right');
+	is("$rc$err", '0', 'systemd-analyze finds no error in the units');
 }
 
 $node->stop;

@@ -60,8 +60,8 @@ sub copy
 # without it the copy cannot be
 my ($rc, $err) = copy('postgres', '-C');
 is($rc, 1, 'without --roles: exit code');
-like($err, qr/role "db_owner"|role "granted"|roles?/, 'without --roles: roles are missing');
-is(value($target, 'postgres', q{SELECT count(*) FROM pg_database WHERE datname = 'shop'}), 0, 'and nothing is made');
+like($err, qr/role "db_owner"|role "granted"|roles?/, 'without --roles: message');
+is(value($target, 'postgres', q{SELECT count(*) FROM pg_database WHERE datname = 'shop'}), 0, 'without --roles: no database is created');
 
 ($rc, $err) = copy('postgres', '-C', '--roles');
 is("$rc $err", '0 ', 'with it it can, in silence');
@@ -81,58 +81,58 @@ sub about
 }
 is(about($target), about($source), 'their attributes, passwords, settings, comments and memberships');
 is(value($target, 'postgres', q{SELECT rolcanlogin || ' ' || rolconfig::text FROM pg_roles WHERE rolname = 'there'}),
-	'true {work_mem=1MB}', 'a role that is there stays as it is');
+	'true {work_mem=1MB}', 'an existing role is not changed');
 same_data_ok(fingerprint($source, 'shop'), fingerprint($target, 'shop'), 'the copy');
 is(value($target, 'shop', q{SELECT pg_get_userbyid(relowner) FROM pg_class WHERE relname = 't'}), 'own"er; --', 'the owner');
 
-# once more there is nothing to make
+# once more, when all roles exist
 sql($target, 'postgres', 'DROP DATABASE shop');
 ($rc, $err) = copy('postgres', '-C', '--roles', '--no-role-passwords');
-is("$rc $err", '0 ', 'all are there');
-like(globals_text($target), qr/ALTER ROLE "own""er; --" [^;]* PASSWORD 'SCRAM/, 'and have their passwords');
+is("$rc $err", '0 ', 'existing roles: exit code and messages');
+like(globals_text($target), qr/ALTER ROLE "own""er; --" [^;]* PASSWORD 'SCRAM/, 'existing roles: they have their passwords');
 
-# one that may not read passwords copies without them
+# a role that may not read passwords can copy roles without passwords
 sql($source, 'postgres', 'CREATE ROLE reader LOGIN');
 sql($source, 'shop', 'DROP POLICY p ON t; ALTER TABLE t DISABLE ROW LEVEL SECURITY; GRANT SELECT ON t TO reader');
 sql($target, 'postgres', 'DROP DATABASE shop; DROP ROLE mapped');
 ($rc, $err) = copy('postgres', '-C', '--roles', '-U', 'reader');
-is($rc, 1, 'who may not read passwords: exit code');
-like($err, qr/permission denied for table pg_authid.*--no-role-passwords/s, 'and what helps');
+is($rc, 1, 'a role that may not read passwords: exit code');
+like($err, qr/permission denied for table pg_authid.*--no-role-passwords/s, 'a role that may not read passwords: message and hint');
 ($rc, undef, $err) = run_program('pg_pardump', '--roles', '--check', '-d', $source->connstr('shop'), '--target', 'x');
 is($rc, 1, '--check: exit code');
-like($err, qr/options --roles and --check cannot be used together/, '--check is refused');
+like($err, qr/options --roles and --check cannot be used together/, '--check: message');
 
-# On a managed server no role is a superuser.  Roles still come, and the role
-# that makes them grants memberships.
+# On a managed server no role is a superuser.  Roles are copied anyway, and the role
+# that creates them grants memberships.
 sql($source, 'postgres', 'CREATE ROLE managed LOGIN; CREATE ROLE club; GRANT club TO managed; CREATE DATABASE small OWNER managed');
 sql($target, 'postgres', 'CREATE ROLE lesser LOGIN CREATEROLE CREATEDB');
 ($rc, undef, $err) = run_program('pg_pardump', '--roles', '--no-owner', '-C', '-d', $source->connstr('small'),
 	'--target', $target->connstr('postgres') . ' user=lesser');
-is("$rc $err", '0 ', 'by a role that is not a superuser');
+is("$rc $err", '0 ', 'a role that is not a superuser: exit code and messages');
 is(value($target, 'postgres', q{SELECT rolcanlogin AND pg_has_role('managed', 'club', 'MEMBER') FROM pg_roles WHERE rolname = 'managed'}),
-	't', 'attributes and memberships are there');
+	't', 'a role that is not a superuser: attributes and memberships of the copied role');
 sql($target, 'postgres', 'DROP DATABASE small');
 ($rc, undef, $err) = run_program('pg_pardump', '-C', '-d', $source->connstr('small'), '--target', $target->connstr('postgres') . ' user=lesser');
-is($rc, 1, 'what is to be given to others: exit code');
-like($err, qr/error: pg_restore could not create database "[^"]+" on the target\n.*hint: .*use --no-owner\.\n/, 'what is to be given to others: a hint');
+is($rc, 1, 'a database of another owner: exit code');
+like($err, qr/error: pg_restore could not create database "[^"]+" on the target\n.*hint: .*use --no-owner\.\n/, 'a database of another owner: message and hint');
 ($rc, undef, $err) = run_program('pg_pardump', '-C', '-d', $source->connstr('small'), '--target', $target->connstr('nowhere') . ' user=lesser');
 unlike($err, qr/--no-owner/, 'another error has no such hint');
 sql($source, 'postgres', 'ALTER ROLE club REPLICATION CONNECTION LIMIT 7');
 sql($target, 'postgres', 'DROP DATABASE IF EXISTS small; DROP ROLE managed; DROP ROLE club');
 ($rc, undef, $err) = run_program('pg_pardump', '--roles', '--no-owner', '-C', '-d', $source->connstr('small'),
 	'--target', $target->connstr('postgres') . ' user=lesser');
-is($rc, 1, 'what only superusers can give: exit code');
-like($err, qr/error: could not create the roles and tablespaces: .*\n.*statement was: ALTER ROLE club WITH NOSUPERUSER/s, 'and it is told');
-is(value($target, 'postgres', q{SELECT rolconnlimit FROM pg_roles WHERE rolname = 'club'}), 7, 'the role has the rest');
+is($rc, 1, 'a role that only superusers can create: exit code');
+like($err, qr/error: could not create the roles and tablespaces: .*\n.*statement was: ALTER ROLE club WITH NOSUPERUSER/s, 'a role that only superusers can create: message');
+is(value($target, 'postgres', q{SELECT rolconnlimit FROM pg_roles WHERE rolname = 'club'}), 7, 'a role that only superusers can create: its other attributes');
 
-# since 16 a role without CREATEDB may not say NOCREATEDB
+# since 16 a role without CREATEDB may not use NOCREATEDB
 sql($source, 'postgres', 'ALTER ROLE club NOREPLICATION');
 sql($target, 'postgres', 'DROP ROLE club; CREATE ROLE least LOGIN CREATEROLE; CREATE DATABASE small OWNER least');
 ($rc, undef, $err) = run_program('pg_pardump', '--roles', '--no-owner', '-d', $source->connstr('small'),
 	'--target', $target->connstr('small') . ' user=least');
-is("$rc $err", '0 ', 'by a role that may not create databases');
+is("$rc $err", '0 ', 'a role that may not create databases: exit code and messages');
 # they end a moment after their client
-ok(wait_until('no session', sub { sessions($source) + sessions($target) == 0 }), 'no session left');
+ok(wait_until('no session', sub { sessions($source) + sessions($target) == 0 }), 'no session is left');
 
 $_->stop foreach ($source, $target);
 done_testing();

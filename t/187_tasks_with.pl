@@ -34,7 +34,7 @@ my $mon = first_archive($node, 'shop', 'the first', @tasks);
 {
 	my %without = map { ($_->{Table} => 1) } grep { !$_->{Fingerprint} } row_files($mon);
 	is(join(' ', sort keys %without), 'empty never small', 'the first: tables without fingerprints');
-	ok(!grep({ $_->{Reused} } row_files($mon)), 'the first: nothing is reused');
+	ok(!grep({ $_->{Reused} } row_files($mon)), 'the first: no file is reused');
 }
 {
 	my $what = 'nothing has changed';
@@ -55,7 +55,7 @@ my $mon = first_archive($node, 'shop', 'the first', @tasks);
 		"$what: events of files: why not");
 	my $plan = slurp_file($seen);
 	like($plan, qr/"previous": "\Q$mon\E"/, "$what: the plan names the directory");
-	is(scalar(() = $plan =~ /"previous": \{/g), scalar(@reused), "$what: and its files");
+	is(scalar(() = $plan =~ /"previous": \{/g), scalar(@reused), "$what: the plan contains the files of the previous archive");
 	system_or_bail('rm', '-rf', $dir);
 }
 
@@ -199,7 +199,7 @@ sub masked
 	ok(!-e "$dump->{dir}/plan.tmp", "$what: the plan is gone");
 	my $plan = slurp_file($seen);
 	like($plan, qr/md5\('saltysalt' \|\| name\)/, "$what: the plan has the expression");
-	unlike($plan, qr/hush|7171\d{4}/, "$what: and no value");
+	unlike($plan, qr/hush|7171\d{4}/, "$what: the plan contains no secret value");
 	my $copy = 'copy' . ++$copies;
 	make_database($node, $copy, options => 'TEMPLATE template0');
 	restore_ok($node, $dump->{dir}, $copy, $what);

@@ -102,13 +102,13 @@ sub step_until
 my $build = start_build('CREATE INDEX canceled ON big (b)', '1MB');
 my ($reached, $phases) = step_until($build, q{phase LIKE '%loading%' AND tuples_done BETWEEN 1 AND tuples_total - 1 AND tuples_total = 400000});
 ok($reached, 'progress of the rows is reported') or diag(explain($phases));
-ok((grep { /scanning table/ } keys %$phases), 'and of the table') or diag(explain($phases));
+ok((grep { /scanning table/ } keys %$phases), 'progress shows the scan of the table') or diag(explain($phases));
 sql($node, 'faults', "SELECT pg_cancel_backend($build->{pid})");
 kill 'CONT', $build->{pid};
 $build->{run}->finish;
 like($build->{err}, qr/canceling statement due to user request/, 'a build is canceled');
-is(value($node, 'faults', "SELECT count(*) FROM pg_class WHERE relname = 'canceled'"), 0, 'nothing is left of it');
-is(value($node, 'faults', 'SELECT count(*) FROM pg_ls_tmpdir()'), 0, 'no temporary file is left');
+is(value($node, 'faults', "SELECT count(*) FROM pg_class WHERE relname = 'canceled'"), 0, 'a canceled build: no index exists');
+is(value($node, 'faults', 'SELECT count(*) FROM pg_ls_tmpdir()'), 0, 'a canceled build: no temporary file exists');
 
 # --- an immediate stop in the middle of a build, and after one
 
@@ -228,5 +228,5 @@ is(value($node, 'faults', 'SELECT count(*) FROM lost'), 0, 'the unlogged table w
 
 $node->stop;
 my ($rc, $out) = run_program('pg_checksums', '--check', '-D', $node->data_dir);
-is($rc, 0, 'all pages have their checksums') or diag($out);
+is($rc, 0, 'pg_checksums finds no damaged page') or diag($out);
 done_testing();

@@ -84,9 +84,9 @@ is("$rc $err", '0 ', '--cluster-snapshot: the dump');
 is_deeply([ map { (counters($dir, $_))[0] } qw(first second) ], [ 1, 1 ], '--cluster-snapshot: both are as of one moment');
 my $snapshot = read_map($dir)->{'Cluster-Snapshot'};
 like($snapshot->{Snapshot}, qr/^\d+:\d+:[\d,]*$/, 'the map has the snapshot');
-like($snapshot->{Time}, qr/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, 'and its time');
-is($snapshot->{Timeline}, '1', 'and the timeline');
-like($snapshot->{'LSN-Upper-Bound'}, qr{^[0-9A-F]+/[0-9A-F]+$}, 'and a position');
+like($snapshot->{Time}, qr/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, 'time of the snapshot');
+is($snapshot->{Timeline}, '1', 'timeline of the snapshot');
+like($snapshot->{'LSN-Upper-Bound'}, qr{^[0-9A-F]+/[0-9A-F]+$}, 'WAL position of the snapshot');
 nothing_left_ok($node, $dir, '--cluster-snapshot');
 is((run_program('pg_pardump', '--all-databases', "--verify=$dir"))[0], 0, '--cluster-snapshot: verified');
 
@@ -116,11 +116,11 @@ is("$rc $locked", '0 1', 'tables are locked before the turn of their database');
 
 ($rc, $err, $dir) = dump_held($of_second, 1, sub { $locked = fails_for_lock('second', 'TRUNCATE filler_of_second'); },
 	'--cluster-snapshot', '--lock-later');
-is("$rc $locked", '1 0', '--lock-later: they are not');
+is("$rc $locked", '1 0', '--lock-later: exit code, and number of locked tables');
 like($err, qr/^pg_pardump:second: error: table public\.filler_of_second was rewritten after the snapshot was taken$/m,
 	'--lock-later: a table without its rows is an error');
 is(states($dir), 'first complete postgres complete second failed template1 complete third complete',
-	'--lock-later: of its database alone');
+	'--lock-later: only one database fails');
 is((counters($dir, 'third'))[0], 0, '--lock-later: the others have the snapshot');
 sql($node, 'second', 'INSERT INTO filler_of_second VALUES (1)');
 
@@ -131,7 +131,7 @@ is($rc, 1, 'a table that cannot be locked: exit code');
 like($err, qr/^pg_pardump: warning: could not lock the tables of database "second" in advance\npg_pardump: detail: .*filler_of_second/m,
 	'a table that cannot be locked: a warning names it');
 is(states($dir), 'first complete postgres complete second failed template1 complete third complete',
-	'a table that cannot be locked: its database fails, and no other');
+	'a table that cannot be locked: only its database fails');
 ($rc, $err) = dump_all($node, '--cluster-snapshot', '--lock-wait-timeout=300', '-T', 'filler_of_second');
 is("$rc $err", '0 ', 'a table that is left out is not waited for');
 $holder->();
@@ -156,17 +156,17 @@ sub end_guard
 
 ($rc, $err, $dir) = dump_held($of_second, 2, sub { end_guard('third'); count_in('third'); }, '--cluster-snapshot');
 is($rc, 1, 'a guard is lost before the turn of its database: exit code');
-like($err, qr/^pg_pardump: error: the session that kept the snapshot in database "third" was lost$/m, 'a guard is lost: its database fails');
+like($err, qr/^pg_pardump: error: the session that kept the snapshot in database "third" was lost$/m, 'a guard is lost: message');
 like($err, qr/^pg_pardump: error: could not dump 1 of 5 databases\n.*detail: The database is "third"\.\n.*detail: The archives of the other databases are complete\.\n.*hint: Remove the cause, and dump all databases again into a new directory\. /m, 'a guard is lost: the others are complete');
 is(states($dir), 'first complete postgres complete second complete template1 complete third failed', 'a guard is lost: the map');
-ok(!defined archive_of($dir, 'third') || !-e archive_of($dir, 'third'), 'a guard is lost: there is no archive of another snapshot');
+ok(!defined archive_of($dir, 'third') || !-e archive_of($dir, 'third'), 'a guard is lost: the database has no archive');
 
 # before the first archive all is begun again: the leader of the snapshot has not asked yet
 my $adopt = qr/pg_pardump_adopt_snapshot\('/;
 ($rc, $err, $dir, my $seen) = dump_held($adopt, 2, sub { end_guard($_) foreach grep { $_ ne 'postgres' } 'second'; count_in($_) foreach @counted; },
 	'--cluster-snapshot', '-v');
 is($rc, 0, 'a guard is lost while the snapshot is taken: exit code');
-like($err, qr/^pg_pardump: taking the snapshot of all databases again: /m, 'a guard is lost while the snapshot is taken: it is taken again');
+like($err, qr/^pg_pardump: taking the snapshot of all databases again: /m, 'a guard is lost while the snapshot is taken: message');
 is_deeply([ map { (counters($dir, $_))[0] } @counted ], [ map { value($node, $_, "SELECT min(n) FROM counter_of_$_") } @counted ],
 	'a guard is lost while the snapshot is taken: the later one counts');
 
@@ -179,7 +179,7 @@ my $leader = qr/pg_export_snapshot/;
 	}, '--cluster-snapshot', '-v');
 is($rc, 0, 'a database is created meanwhile: exit code');
 like($err, qr/^pg_pardump: taking the snapshot of all databases again: databases were created, dropped or renamed$/m,
-	'a database is created meanwhile: all is begun again');
+	'a database is created meanwhile: message');
 like(states($dir), qr/\blate complete\b/, 'a database is created meanwhile: it is dumped');
 
 my $guard = qr/FROM pg_catalog\.pg_database d WHERE d\.datname OPERATOR\(pg_catalog\.=\) pg_catalog\.current_database\(\)/;
@@ -187,7 +187,7 @@ my $guard = qr/FROM pg_catalog\.pg_database d WHERE d\.datname OPERATOR\(pg_cata
 	'--cluster-snapshot', '-v');
 is($rc, 0, 'a role is created meanwhile: exit code');
 like(slurp_file("$dir/globals.sql"), qr/^CREATE ROLE meanwhile;$/m, 'a role is created meanwhile: it is dumped');
-is(scalar(() = $err =~ /reading roles and tablespaces/g), 4, 'a role is created meanwhile: all is begun again');
+is(scalar(() = $err =~ /reading roles and tablespaces/g), 4, 'a role is created meanwhile: globals are read again');
 sql($node, 'postgres', 'DROP DATABASE late');
 
 # ---- what is refused
@@ -198,7 +198,7 @@ sub refused_ok
 	my ($rc, $err, $dir) = dump_all($node, '--cluster-snapshot', @options);
 	is($rc, 1, "$what: exit code");
 	like($err, $message, "$what: message");
-	ok(!-e $dir, "$what: nothing is made");
+	ok(!-e $dir, "$what: no directory is created");
 	return;
 }
 

@@ -65,7 +65,7 @@ sub restore
 	my $offset = -s $node->logfile;
 	empty_copy($node, 'shop', $db);
 	parrestore_ok($node, $db, $archives{$archive}, $db, '--no-analyze', @options);
-	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relname LIKE 'pg\_pardump\_index%'}), 0, "$db: nothing is left");
+	is(value($node, $db, q{SELECT count(*) FROM pg_class WHERE relname LIKE 'pg\_pardump\_index%'}), 0, "$db: the table of the comparison does not exist");
 	return ($db, built($offset));
 }
 
@@ -74,7 +74,7 @@ sub restore
 foreach my $archive (sort keys %archives)
 {
 	my ($with, $built) = restore("${archive}_with", $archive, '-j1');
-	is_deeply($built, [ sort @fast ], "$archive: who built the indexes");
+	is_deeply($built, [ sort @fast ], "$archive: builders of the indexes");
 	(my $without, $built) = restore("${archive}_without", $archive, '-j1', '--no-fast-index');
 	is_deeply($built, [], "$archive, --no-fast-index: the server");
 
@@ -89,7 +89,7 @@ foreach my $archive (sort keys %archives)
 	cmp_ok($pages, '>', 400, "$archive: number of pages");
 }
 my ($db, $built) = restore('side_by_side', 'ours', '-j3');
-is_deeply($built, [ sort @fast ], 'three sessions: who built the indexes');
+is_deeply($built, [ sort @fast ], 'three sessions: builders of the indexes');
 is(check_index($node, $db, $_), '', "three sessions, $_: amcheck") foreach @indexes;
 
 # a restore that has only small tables compares nothing
@@ -109,9 +109,9 @@ sub told_ok
 	my $offset = -s $node->logfile;
 	my ($rc, undef, $err) = run_program('pg_parrestore', '-v', '-j3', '-O', '-x', @options, $archives{ours});
 	is($rc, 0, "$what: exit code") or diag($err);
-	is_deeply(built($offset), [ sort @$expected ], "$what: who built the indexes");
+	is_deeply(built($offset), [ sort @$expected ], "$what: builders of the indexes");
 	my @told = $err =~ /: building indexes with the target's own CREATE INDEX: (.*)/g;
-	is_deeply(\@told, $reasons, "$what: what is said, once");
+	is_deeply(\@told, $reasons, "$what: one message for each reason");
 	return;
 }
 
@@ -136,7 +136,7 @@ SKIP:
 	rename $library, "$library.away" or die "could not rename \"$library\": $!";
 	told_ok('no library', [], '', ['could not access file "$libdir/plugins/pg_pardump": No such file or directory'], into('no_library'));
 	is(value($node, 'no_library', q{SELECT count(*) FROM pg_index WHERE indrelid = 'items'::regclass AND indisvalid}), 5,
-		'no library: indexes');
+		'no library: number of valid indexes');
 	rename "$library.away", $library or die "could not rename \"$library\": $!";
 }
 
