@@ -119,7 +119,11 @@ sub statuses
 	failed_ok('no record, index: by name', 2, qr/error: the record of backup "shop\/$names[1]" in the store cannot be used: $reason/, '--verify', "shop/$names[1]", $file);
 	failed_ok('no record, index: --rebuild', 2, qr/\Apg_pardump_backup: error: could not rebuild the record of backup "shop\/$names[1]": $reason(?:.*detail: .*\n)?pg_pardump_backup: rebuilt 1 record in /, '--rebuild', $file);
 	is((run_backup($now + 2 * DAY, $file))[0], 0, 'no record, index: the next run');
-	is_deeply(decode_json(slurp_file("$store/=index/index/index.json"))->{backups}, [ map { "shop/$_" } @names[ 0, 1, 2 ] ], 'no record, index: the index names it');
+	my $index = "$store/=index/index/index.json";
+	is_deeply(decode_json(slurp_file($index))->{backups}, [ map { "shop/$_" } @names[ 0, 1, 2 ] ], 'no record, index: the index names it');
+	unlink $index or die "could not remove the index: $!";
+	is((run_backup($now + 2 * DAY, '--init', $file))[0], 0, 'no record, no index: --init');
+	is_deeply(decode_json(slurp_file($index))->{backups}, [ map { "shop/$_" } @names[ 0, 1, 2 ] ], 'no record, no index: the new index names it, too');
 }
 
 # ---- records that are damaged, forged, or of something else
@@ -231,6 +235,18 @@ foreach my $try (
 	failed_ok('list fails: a run', 2, qr/\Apg_pardump_backup: error: the command of "list" for the folders of databases failed with exit code 1\n/, $file);
 	write_text($file, $text);
 	chmod 0600, $file;
+}
+SKIP:
+{
+	# then it is not known whether the store contains newer backups than the directory
+	skip 'root reads everything', 3 if $> == 0;
+	my ($file, $dir) = reset_ok('list', 1);
+	mkdir "$dir/private", 0 or die "could not make a directory: $!";
+	my ($rc, undef, $err) = run_backup($now + 2 * DAY, $file);
+	is($rc, 3, 'a folder that cannot be read: exit code');
+	like($err, qr/could not open directory "\Q$dir\E\/private"/, 'a folder that cannot be read: message');
+	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 1, 2 ] ], 'a folder that cannot be read: the backup is made');
+	rmdir "$dir/private";
 }
 foreach my $try (
 	[ 'no JSON', sub { 'x' }, qr/it is not JSON/ ],
