@@ -253,13 +253,13 @@ is_deeply([ glob "$nothing/*" ], [], 'no archive: nothing is written');
 	my ($dir, $plan, $worker) = (new_dir(), map { new_path($_) } qw(plan worker));
 	my $dump = start_dump($node->connstr('shop'), with => [ 'sh', '-c', 'shift 3; exec pg_pardump "$@"', 'sh' ], '--chunk-size=192kB', '-Z0',
 		'--tasks=1', "--plan=$plan/plan.json", runner('one 0', 1),
-		pipe_options($dir, $tue, copy => "if [ ! -e $worker ]; then echo \$PPID >$worker; sleep 100197; fi; $default{copy}"));
-	wait_in_run($dump, 'a command copies', sub { -s $worker && (run_program('pgrep', '-fc', '^sleep 100197$'))[1] == 1 });
+		pipe_options($dir, $tue, copy => "if [ ! -e $worker ]; then echo \$PPID >$worker; sleep 100197.$$; fi; $default{copy}"));
+	wait_in_run($dump, 'a command copies', sub { -s $worker && (run_program('pgrep', '-fc', "^sleep 100197.$$\$"))[1] == 1 });
 	my ($pid) = slurp_file($worker) =~ /(\d+)/;
 	is(kill('KILL', $pid), 1, "$what: a worker");
-	is(end_dump($dump), 0, "$what: exit code");
-	is((run_program('pgrep', '-fc', '^sleep 100197$'))[1] + 0, 0, "$what: its command");
-	verified_ok($dir, $what);
+	is(end_dump($dump), 1, "$what: exit code");
+	like($dump->{err}, qr/error: worker process $pid was terminated by signal 9.*error: attempt "[^"]+" of a task has not ended\n/s, "$what: message");
+	is((run_program('pgrep', '-fc', "^sleep 100197.$$\$"))[1] + 0, 0, "$what: its command");
 }
 
 # ---- all databases
