@@ -46,7 +46,7 @@ my $store = 'mkdir -p DIR/%d && cat >DIR/%d/%f';
 my ($rc, $out, $err, $dir) = dump_piped("$store && echo %d/%f >>DIR.log");
 is("$rc$err", '0', 'dump: no messages');
 my @written = split /\n/, slurp_file("$dir.log");
-is_deeply([ @written[ -2, -1 ] ], [ './globals.sql', './map.json' ], 'dump: globals.sql and map.json are written last');
+is_deeply([ @written[ -2, -1 ] ], [ 'globals.sql', 'map.json' ], 'dump: globals.sql and map.json are written last');
 is_deeply({ map { $_->{Name} => $_->{State} } @{ read_map($dir)->{Databases} } }, { map { $_ => 'complete' } @names }, 'dump: the map lists all databases as complete');
 is_deeply([ sort map { s/^\Q$dir\E\///r } glob "$dir/databases/*/*" ], [ sort grep { /^databases/ } @written ], 'dump: each file is stored in the directory of its database');
 ($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '--verify', $dir);
@@ -58,7 +58,7 @@ my $failed;
 is($rc, 1, 'a database fails: exit code');
 like($err, qr/^pg_pardump:shop: error: command for file "toc\.dat" failed: .*^pg_pardump: error: could not dump 1 of 4 databases\n/ms, 'a database fails: message');
 is_deeply([ map { $_->{Name} } grep { $_->{State} eq 'failed' } @{ read_map($failed)->{Databases} } ], ['shop'], 'a database fails: the map lists it as failed');
-($rc, undef, $err, $failed) = dump_piped("[ %d/%f != ./globals.sql ] || exit 3; $store");
+($rc, undef, $err, $failed) = dump_piped("[ %d/%f != globals.sql ] || exit 3; $store");
 is($rc, 1, 'globals.sql fails: exit code');
 like($err, qr/^pg_pardump: error: command for file "globals\.sql" failed: /m, 'globals.sql fails: message');
 ok(!-e "$failed/map.json", 'globals.sql fails: no map');
@@ -85,9 +85,9 @@ unlike(slurp_file("$page/index.html"), qr/\Q$dir\E/, 'verification: the report d
 my ($te) = grep { is_table_data($_) } @{ read_toc("$dir/$shop")->{entries} };
 my $rows = data_path("$dir/$shop", $te) =~ s/.*\///r;
 foreach my $try (
-	[ './map.json', 'exit 3', qr/command for file "map\.json" failed: / ],
-	[ './map.json', "head -c 100 $dir/map.json", qr/command for file "map\.json" did not return the map of a cluster's dump: / ],
-	[ './globals.sql', "head -c 100 $dir/globals.sql", qr/command for file "globals\.sql" returned data that does not match the checksum in "map\.json"/ ],
+	[ 'map.json', 'exit 3', qr/command for file "map\.json" failed: / ],
+	[ 'map.json', "head -c 100 $dir/map.json", qr/command for file "map\.json" did not return the map of a cluster's dump: / ],
+	[ 'globals.sql', "head -c 100 $dir/globals.sql", qr/command for file "globals\.sql" returned data that does not match the checksum in "map\.json"/ ],
 	[ "$shop/toc.dat", 'exit 3', qr/command for file "toc\.dat" failed: / ],
 	[ "$shop/$rows", 'true', qr/file "\Q$rows\E" (?:of table public\.orders )?could not be read: command for file "\Q$rows\E" returned 0 bytes / ])
 {
@@ -115,7 +115,7 @@ is("$rc$err", '0', 'restore: no messages');
 is(globals_text($target), $globals, 'restore: roles');
 same_cluster_ok($want, $target, 'restore');
 my @was_read = split /\n/, slurp_file($log);
-is_deeply([ @was_read[ 0, 1 ] ], [ './map.json', './globals.sql' ], 'restore: map.json and globals.sql are read first');
+is_deeply([ @was_read[ 0, 1 ] ], [ 'map.json', 'globals.sql' ], 'restore: map.json and globals.sql are read first');
 my %times;
 $times{$_}++ foreach grep { !/toc\.dat$|\.json$/ } @was_read;
 is_deeply([ grep { $times{$_} > 1 } sort keys %times ], [], 'restore: other files are read once');

@@ -35,6 +35,15 @@ check_directory(const char *pattern, const char *expected)
 }
 
 static void
+check_top(const char *pattern, const char *expected)
+{
+	char	   *found = sink_pipe_directory(pattern, NULL);
+
+	is_text(found, expected, psprintf("%s, without a directory", pattern));
+	free(found);
+}
+
+static void
 check_chain(void)
 {
 	PQExpBuffer out = createPQExpBuffer();
@@ -71,5 +80,10 @@ test_sink(void)
 	check_directory("cat >%d/%f", "cat >databases/5/%f");
 	check_directory("%d %%d %%%d %", "databases/5 %%d %%databases/5 %");
 	check_directory("cat >%f", "cat >%f");
+	check_top("rclone rcat s:b/%d/%f", "rclone rcat s:b/%f");
+	check_top("mkdir -p /b/%d && cat >/b/%d/%f", "mkdir -p /b/. && cat >/b/%f");
+	check_top("%d/%d/x-%f %%d/%f", "x-%f %%d/%f");
+	check_top("cd %d/ && cat '/b/%d/'%f", "cd ./ && cat '/b/./'%f");
+	check_top("cat >%d//%f; ls %d/", "cat >.//%f; ls ./");
 	check_chain();
 }

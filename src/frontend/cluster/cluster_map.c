@@ -46,7 +46,7 @@ char *
 cluster_map_pipe(const char *pattern, const ClusterDatabase *database)
 {
 	return sink_pipe_directory(pattern, database ?
-							   archive_directory(database) : ".");
+							   archive_directory(database) : NULL);
 }
 
 /* ----------

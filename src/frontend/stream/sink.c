@@ -356,6 +356,18 @@ sink_pipe_command(const char *pattern, const char *name, const char *old_name)
 	return buffer_text(&command);
 }
 
+/*
+ * Is this the slash between a directory and a name?  At the end of a word, a
+ * slash is part of a path that would be empty without the directory, and a
+ * second slash would become that of the root directory.
+ */
+static bool
+precedes_name(const char *pos)
+{
+	return pos[0] == '/' && pos[1] != '\0' &&
+		strchr("/ \t\n;&|<>()'\"`", pos[1]) == NULL;
+}
+
 char *
 sink_pipe_directory(const char *pattern, const char *directory)
 {
@@ -365,8 +377,10 @@ sink_pipe_directory(const char *pattern, const char *directory)
 	{
 		bool		is_sign = pos[0] == '%' && pos[1] != '\0';
 
-		if (is_sign && pos[1] == 'd')
-			appendPQExpBufferStr(&result, directory);
+		if (is_sign && pos[1] == 'd' && directory == NULL && precedes_name(pos + 2))
+			pos++;				/* skip the slash, too */
+		else if (is_sign && pos[1] == 'd')
+			appendPQExpBufferStr(&result, directory ? directory : ".");
 		else
 			appendBinaryPQExpBuffer(&result, pos, is_sign ? 2 : 1);
 		pos += is_sign;

@@ -124,7 +124,10 @@ extern char *sink_pipe_command(const char *pattern, const char *name,
 
 /*
  * The pattern with a directory for %d, in which other signs stay; owned.  The
- * directory must not contain characters that have a meaning in a shell.
+ * directory must not contain characters that have a meaning in a shell.  NULL
+ * is the directory of the whole dump: %d is "." then, but "%d/" before a name
+ * is left out.  Some programs for object storage do not remove "./" from the
+ * name of a file, which would get another name.
  */
 extern char *sink_pipe_directory(const char *pattern, const char *directory);
 
