@@ -447,6 +447,28 @@ BASH
 	ok(!-e $run, "bash completes $word: no command of a name is run");
 }
 
+# ---- names in a store must not become commands of a shell
+
+{
+	my $page = slurp_file("$FindBin::RealBin/../doc/backup_to_object_storage.md");
+	my @commands = $page =~ /^    (last=\$\(rclone lsf .*?\n?.*\))$/mg;
+	my $dir = new_path('drill');
+	mkdir $dir or die "could not make \"$dir\": $!";
+	is(scalar(@commands), 2, 'the drill finds the newest dump with two commands');
+	foreach my $command (@commands)
+	{
+		my (undef, $last) = run_program('sh', '-c', <<"SH");
+rclone() { printf '%s/map.json\\n' 20261121T021500Z 20261120T021500Z '20261122T021500Z x' 'z\$(touch run)' test; }
+cd $dir
+$command
+sh -c ": \$last"
+echo "\$last"
+SH
+		is($last, "20261121T021500Z\n", 'the drill accepts only names that a dump makes');
+		ok(!-e "$dir/run", 'the drill runs no command of a name');
+	}
+}
+
 SKIP:
 {
 	skip 'zsh is not installed', 3 if system('zsh -c true 2>/dev/null') != 0;
