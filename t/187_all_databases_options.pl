@@ -268,7 +268,30 @@ foreach my $command ("\\! touch $run", "\\copy (select 1) to '$run'", "\\restric
 	my ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '--globals-only', '-d', $node->connstr('postgres'), $evil);
 	is($rc, 1, 'a command of psql: exit code');
 	like($err, qr/detail: It contains "\\(!|copy)", which pg_dumpall does not write\./, 'a command of psql: message');
+	($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '--globals-only', '-d', $node->connstr('postgres'), "$evil/globals.sql");
+	is($rc, 1, 'a command of psql in a script alone: exit code');
+	like($err, qr/detail: It contains "\\(!|copy)", which pg_dumpall does not write\./, 'a command of psql in a script alone: message');
 	ok(!-e $run, 'a command of psql: it is not run');
+}
+
+# a script without a dump
+my $script = new_path('script');
+append_to_file($script, $globals =~ s/^(?=ALTER ROLE)/CREATE ROLE "of a \\! script"; /mr);
+foreach my $what ('a script', 'a script, again')
+{
+	my ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '--globals-only', '-d', $node->connstr('postgres'), $script);
+	is("$rc$err", '0', "$what: no messages");
+	is(value($node, 'postgres', q{SELECT count(*) FROM pg_roles WHERE rolname = 'of a \! script'}), 1, "$what: its roles");
+}
+sql($node, 'postgres', q{DROP ROLE "of a \! script"});
+foreach my $try ([ "-- nothing\n", qr/detail: The last line of a script of pg_dumpall, .* is missing in file "\Q$script\E"\./ ], [ undef, qr/error: could not read / ])
+{
+	my ($text, $message) = @$try;
+	unlink $script;
+	append_to_file($script, $text) if defined $text;
+	my ($rc, undef, $err) = run_program('pg_parrestore', '--all-databases', '--globals-only', '-d', $node->connstr('postgres'), $script);
+	is($rc, 1, 'a script that is not complete, or missing: exit code');
+	like($err, $message, 'a script that is not complete, or missing: message');
 }
 
 # ---- the budget

@@ -733,6 +733,28 @@ check_archives(const ClusterRestore *restore)
 }
 
 /*
+ * Read the map, and return the script of the globals.  --globals-only also
+ * accepts a script without a map.
+ */
+static GlobalsScript *
+read_dump(ClusterRestore *restore)
+{
+	const Options *options = restore->options;
+	struct stat st;
+
+	if (options->globals_only && options->pipe_command == NULL &&
+		stat(options->restore, &st) == 0 && S_ISREG(st.st_mode))
+	{
+		restore->map = pg_malloc0(sizeof(ClusterMap));
+		return globals_script_parse(globals_read_file(options->restore));
+	}
+	restore->place = cluster_map_place(options->restore, options);
+	restore->map = cluster_map_read(&restore->place);
+	return globals_script_parse(cluster_map_read_globals(&restore->place,
+														 restore->map));
+}
+
+/*
  * Read the archive, and check the target: everything that can be known before
  * anything is created there.  Returns the script of the globals.
  */
@@ -740,15 +762,10 @@ static GlobalsScript *
 open_restore(ClusterRestore *restore)
 {
 	const Options *options = restore->options;
-	ClusterList *list;
+	GlobalsScript *script = read_dump(restore);
+	ClusterList *list = &restore->map->list;
 	PGconn	   *conn;
-	GlobalsScript *script;
 
-	restore->place = cluster_map_place(options->restore, options);
-	restore->map = cluster_map_read(&restore->place);
-	list = &restore->map->list;
-	script = globals_script_parse(cluster_map_read_globals(&restore->place,
-														   restore->map));
 	if (options->no_tablespaces)
 		globals_script_drop_tablespaces(script);
 	conn = cluster_session_open(&options->connection,

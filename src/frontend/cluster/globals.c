@@ -33,19 +33,25 @@
  * ----------
  */
 
+#define LAST_LINE "-- PostgreSQL database cluster dump complete"
+
 /*
  * pg_dumpall exits with 0 even if writing its output failed, so its last line
  * is looked for.
  */
+static bool
+has_end(const char *text)
+{
+	return strstr(text, "\n" LAST_LINE "\n") != NULL;
+}
+
 static void
 check_end(const char *text)
 {
-	const char *end = strstr(text, "\n-- PostgreSQL database cluster dump complete\n");
-
-	if (end == NULL)
+	if (!has_end(text))
 	{
 		pg_log_error("the output of pg_dumpall is not complete");
-		pg_log_error_detail("Its last line, \"-- PostgreSQL database cluster dump complete\", is missing.");
+		pg_log_error_detail("Its last line, \"%s\", is missing.", LAST_LINE);
 		pg_fatal_hint("Run pg_dumpall --globals-only to find the cause.");
 	}
 }
@@ -126,6 +132,32 @@ globals_read(PGconn *conn, const PeerAddress *address, const char *part,
 		(text = regular_file_read_text(fd, &len)) == NULL)
 		pg_fatal("could not read the output of pg_dumpall: %m");
 	check_end(text);
+	close(fd);
+	return text;
+}
+
+char *
+globals_read_file(const char *path)
+{
+	const char *problem;
+	int			fd = regular_file_open(AT_FDCWD, path, &problem);
+	size_t		len;
+	char	   *text;
+
+	if (fd < 0)
+	{
+		pg_log_error("could not read the script of roles and tablespaces");
+		pg_fatal_detail("File \"%s\" %s.", path, problem);
+	}
+	text = regular_file_read_text(fd, &len);
+	if (text == NULL)
+		pg_fatal("could not read file \"%s\": %m", path);
+	if (!has_end(text))
+	{
+		pg_log_error("could not read the script of roles and tablespaces");
+		pg_fatal_detail("The last line of a script of pg_dumpall, \"%s\", is missing in file \"%s\".",
+						LAST_LINE, path);
+	}
 	close(fd);
 	return text;
 }

@@ -22,6 +22,12 @@ extern char *globals_read(PGconn *conn, const PeerAddress *address,
 						  const char *part, const Options *options,
 						  const char *argv0);
 
+/*
+ * The same script from a file.  Owned.  Exits with a message if the file
+ * cannot be read, is not a regular file, or is not complete.
+ */
+extern char *globals_read_file(const char *path);
+
 /* ----------
  * Parsing the script.
  * ----------
