@@ -120,14 +120,24 @@ test_ok('all', 1, [
 	my ($shop) = grep { $_->{database} eq 'shop' } @backups;
 	my ($odd) = grep { $_->{database} eq 'odd name' } @backups;
 	my $globals = "$odd->{path}/globals.sql";
-	append_to_file($globals, "GRANT nosuch TO app;\n");
+	my $text = slurp_file($globals);
+	my $run = new_path('run');
+	append_to_file($globals, "\\! touch $run\n");
+	test_ok('a command of psql', 0, [
+		"\\[1/1\\] odd name/$name: FAILED: could not restore globals.sql: could not read the script of roles and tablespaces",
+		'  DETAIL: It contains "\\\\!", which pg_dumpall does not write.',
+		'0 passed, 1 failed, 0 not tested' ], $odd);
+	ok(!-e $run, 'a command of psql is not run');
+	unlink $globals;
+	append_to_file($globals, $text . "GRANT nosuch TO app;\n");
 	my ($data) = grep { -s } glob "$shop->{archive}/[0-9]*.dat*";
 	open my $fh, '+<', $data or die "could not open \"$data\": $!";
 	seek $fh, 5, 0;
 	print $fh 'X';
 	close $fh or die "could not write \"$data\": $!";
 	test_ok('damage', 0, [
-		"\\[1/2\\] odd name/$name: FAILED: could not restore globals.sql: ERROR:  role \"nosuch\" does not exist",
+		"\\[1/2\\] odd name/$name: FAILED: could not restore globals.sql: role \"nosuch\" does not exist",
+		'  DETAIL: The statement was: GRANT nosuch TO app',
 		"\\[2/2\\] shop/$name: FAILED: pg_pardump --verify failed with exit code 1",
 		'0 passed, 2 failed, 0 not tested' ], $odd, $shop);
 	unlink $globals;

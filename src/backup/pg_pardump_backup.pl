@@ -881,7 +881,7 @@ sub restore
 	{
 		my $error = $@;
 		die $error if interrupted();
-		die $error . "hint: If roles or tablespaces are missing, create them first: run the command of \"fetch\" for \"$backup->{globals}\", and pass its output to psql.\n"
+		die $error . "hint: If roles or tablespaces are missing, create them first: run the command of \"fetch\" for \"$backup->{globals}\", store its output in a file, and run \"pg_parrestore --all-databases --globals-only -d postgres FILE\".\n"
 		  if $backup->{pipe} && defined $backup->{globals};
 		my $globals = $backup->{pipe} ? undef : "$backup->{path}/globals.sql";
 		die $error if !defined $globals || !-e $globals;

@@ -108,23 +108,33 @@ sub make_room
 	return;
 }
 
-# The same text is executed once; $seen has its first error.  Tablespaces cannot be created:
-# their directories belong to others.
+# The same text is executed once; $seen has its first error.  Not psql but pg_parrestore
+# executes the text, which may be forged: psql would run programs that it names.
+# Tablespaces cannot be created: their directories belong to others.
 sub restore_globals
 {
 	my ($test, $backup, $seen) = @_;
-	my $globals = $backup->{fetch} ? fetch_text($test, $backup, $backup->{globals}) : read_file("$backup->{path}/globals.sql");
-	my $text = $globals =~ s/^--\n-- Tablespaces\n--\n.*?(?=^--\n|\z)//msr;
+	my $text = $backup->{fetch} ? fetch_text($test, $backup, $backup->{globals}) : read_file("$backup->{path}/globals.sql");
 
 	if (!defined $seen->{$text})
 	{
 		my $file = "$test->{client}/globals.sql";
+		my %said;
+		my $lines = sub { $said{$1} //= printable($2) if ($_[0] // '') =~ /^pg_parrestore: (error|detail): (.*)/ };
 
 		write_file($file, $text);
-		my ($error) = grep { /(?:ERROR|FATAL): / && !/role ".*" already exists$/ } split /\n/, psql_output($test, OWN_DATABASE, '-f', $file);
-		$seen->{$text} = $error // '';
+		$seen->{$text} = '';
+		if (!eval {
+				run('pg_parrestore', [ $test->{program}{pg_parrestore}, '--all-databases', '--globals-only', '--exit-on-error', '--no-tablespaces',
+						connection_words($test, OWN_DATABASE), $file ], lines => $lines);
+				1;
+			})
+		{
+			die $@ if interrupted();
+			$seen->{$text} = defined $said{error} ? join("\ndetail: ", grep { defined } @said{qw(error detail)}) . "\n" : $@;
+		}
 	}
-	die 'could not restore globals.sql: ' . printable($seen->{$text} =~ s/^.*?(?=ERROR|FATAL)//r) . "\n" if $seen->{$text} ne '';
+	die 'could not restore globals.sql: ' . $seen->{$text} =~ s/^could not create the roles and tablespaces: //r if $seen->{$text} ne '';
 	return;
 }
 
