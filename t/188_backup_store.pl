@@ -12,7 +12,7 @@ use JSON::PP qw(decode_json);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value pg_major);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Nights qw(backup_config run_backup complete_backups time_name failing_programs programs_without_retries);
-use PardumpBackup::Catalog qw(find_backups);
+use PardumpBackup::Catalog qw(find_backups newest_backups);
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Programs qw(find_programs);
 use PardumpBackup::RestoreCheck qw(describe_backup test_backups);
@@ -183,8 +183,8 @@ foreach my $what ('list', 'index')
 	find_programs($config, 'pg_parrestore');
 	my $home = new_path("it's 100% home");
 	mkdir $home or die "could not make \"$home\": $!";
-	my $config_with_home = { %$config, fetch => "echo \"\$HOME\" >>\"\$HOME/seen\"; $config->{fetch}" };
-	my @backups = map { describe_backup($config, $_) } find_backups($config, 'latest');
+	my $config_with_home = { %$config, fetch => "echo \"\$HOME\" >>\"\$HOME/seen\"; echo %f >>\"\$HOME/fetched\"; $config->{fetch}" };
+	my @backups = map { describe_backup($config, $_) } newest_backups($config);
 	is_deeply([ map { "$_->{database}/$_->{name} $_->{major}" } @backups ], [ map { "$_/$names[4] " . pg_major($node) } 'odd name', 'shop' ], "$what, restore test: what is tested");
 	my ($good, $report) = tested($config_with_home, $home, @backups);
 	my $shop = qr/\[2\/2\] shop\/$names[4]: passed: 1 table, 20000 rows, .*\n/;
@@ -197,10 +197,30 @@ foreach my $what ('list', 'index')
 	# globals that cannot be fetched; then data that is damaged
 	my $globals = "$store/odd=20name/$names[4]/globals.sql";
 	rename $globals, "$globals.lost" or die "could not rename \"$globals\": $!";
-	($good, $report) = tested($config, $home, map { describe_backup($config, $_) } find_backups($config, 'latest'));
+	($good, $report) = tested($config, $home, map { describe_backup($config, $_) } newest_backups($config));
 	is($good, 0, 'restore test, no globals: the result');
 	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: the command of "fetch" for file "globals\.sql" failed with exit code 1\n  DETAIL: .*\n${shop}1 passed, 1 failed, 0 not tested\n\z/, 'restore test, no globals: the report');
 	rename "$globals.lost", $globals or die "could not rename \"$globals.lost\": $!";
+
+	# a damaged record of the newest backup of one database
+	my $record = "$store/odd=20name/$names[4]/backup.json";
+	rename $record, "$record.good" or die "could not rename \"$record\": $!";
+	append_to_file($record, 'x');
+	($good, $report) = tested($config, $home, map { describe_backup($config, $_) } newest_backups($config));
+	is($good, 0, 'restore test, damaged record: the result');
+	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: the latest backup of database "odd name" is not known: the record of backup "odd name\/$names[4]" in the store cannot be used: .*\n${shop}1 passed, 1 failed, 0 not tested\n\z/,
+		'restore test, damaged record: the report');
+	is_deeply([ map { $_->{name} } find_backups($config, 'latest', 'shop') ], [ $names[4] ], 'damaged record: latest of another database');
+	foreach my $database (undef, 'odd name')
+	{
+		is(eval { find_backups($config, 'latest', $database); '' } // $@ =~ s/cannot be used\K: .*?(?=\nhint)//sr,
+			"the latest backup of database \"odd name\" is not known: the record of backup \"odd name/$names[4]\" in the store cannot be used\nhint: Specify a backup by its name.\n",
+			'damaged record: latest of ' . ($database // 'all databases'));
+	}
+	make_database($node, 'into');
+	like(said(4, '--restore', 'latest', 'shop', '--to=into', $file), qr/\A0restored backup "shop\/$names[4]" into database "into"\n/, 'damaged record: --restore of another database');
+	rename "$record.good", $record or die "could not rename \"$record.good\": $!";
+
 	my ($file_of_rows) = grep { -s } glob "$store/odd=20name/$names[4]/[0-9]*.dat*";
 	append_to_file($file_of_rows, 'x');
 	($good, $report) = tested($config, $home, @backups);

@@ -849,7 +849,7 @@ sub verify
 sub find_backup
 {
 	my ($typed, $database) = @_;
-	my @backups = find_backups($config, $typed);
+	my @backups = find_backups($config, $typed, $database);
 	my $names = join ', ', map { quoted($_->{database}) } @backups;
 
 	@backups = grep { $_->{database} eq $database } @backups if defined $database;

@@ -22,7 +22,7 @@ use PardumpBackup::Programs qw(interrupted);
 use PardumpBackup::Store qw(now time_name time_of is_time_name folder_of database_of folders backups unfinished
   belongs_to noted_server read_json replace_file);
 
-our @EXPORT_OK = qw(catalog choose_run_name find_backups record_verification);
+our @EXPORT_OK = qw(catalog choose_run_name find_backups newest_backups record_verification);
 
 # The time and the result of the last verification; nothing if there was none.
 # Before its name is final, pg_pardump verifies each backup that is not given to commands.
@@ -130,44 +130,57 @@ sub is_newer
 	return $backup->{store_only} || $other->{store_only} ? $backup->{name} gt $other->{name} : $backup->{number} > $other->{number};
 }
 
-# Dies if a backup with an unusable record may be newer than the newest one of its database.
-sub check_latest
+# The newest complete backup of each database.  If a backup with an unusable record may be
+# newer, that backup is returned, and "problem" states that the newest one is not known.
+sub newest_of
 {
-	my ($latest, @all) = @_;
+	my (@all) = @_;
+	my %newest;
 
+	foreach my $backup (grep { $_->{complete} } @all)
+	{
+		my $newest = \$newest{ $backup->{folder} };
+		$$newest = $backup if !$$newest || is_newer($backup, $$newest);
+	}
 	foreach my $backup (grep { defined $_->{problem} } @all)
 	{
-		my $newest = $latest->{ $backup->{folder} };
-		next if $newest && $newest->{name} gt $backup->{name};
-
-		my $error = "the latest backup of database \"$backup->{database}\" is not known: the record of backup \"$backup->{database}/$backup->{name}\" in the store cannot be used: $backup->{problem}";
-		die "${error}hint: Specify a backup by its name.\n";
+		my $newest = \$newest{ $backup->{folder} };
+		next if $$newest && $$newest->{name} gt $backup->{name};
+		$$newest = { %$backup, problem => "the latest backup of database \"$backup->{database}\" is not known: "
+			  . "the record of backup \"$backup->{database}/$backup->{name}\" in the store cannot be used: $backup->{problem}" };
 	}
-	return;
+	return map { $newest{$_} } sort keys %newest;
+}
+
+# The newest backups, for a caller that handles each "problem".  Dies if the store cannot
+# be read.
+sub newest_backups
+{
+	my ($config) = @_;
+	my ($all, undef, $failure) = catalog($config);
+
+	die $failure if defined $failure;
+	return newest_of(@$all);
 }
 
 # The complete backups that a user specified: by the name of a run, as "latest" (the newest
 # of each database), by DATABASE/TIME, or by the path of a backup or of its archive.  Dies
-# if no backup matches.
+# if no backup matches, or if the latest backup of a database is not known; with a database,
+# only if it is that one.
 sub find_backups
 {
-	my ($config, $typed) = @_;
+	my ($config, $typed, $database) = @_;
 	my ($all, undef, $failure) = catalog($config);
 	my @complete = grep { $_->{complete} } @$all;
 	my @found;
 
 	if ($typed eq 'latest')
 	{
-		my %latest;
-
 		die $failure if defined $failure;
-		foreach my $backup (@complete)
-		{
-			my $latest = \$latest{ $backup->{folder} };
-			$$latest = $backup if !$$latest || is_newer($backup, $$latest);
-		}
-		check_latest(\%latest, @$all);
-		@found = map { $latest{$_} } sort keys %latest;
+		@found = newest_of(@$all);
+		my ($unknown) = grep { defined $_->{problem} && (!defined $database || $_->{database} eq $database) } @found;
+		die "$unknown->{problem}hint: Specify a backup by its name.\n" if $unknown;
+		@found = grep { !defined $_->{problem} } @found;
 	}
 	elsif (my ($database, $name) = $typed =~ m{^([^/].*)/([^/]+)\z}s)
 	{

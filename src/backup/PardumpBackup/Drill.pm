@@ -30,7 +30,7 @@ use POSIX qw(WNOHANG);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use PardumpBackup::Account qw(account_of_name account_of_id become_user as_user processes_of kill_processes_of start_as);
-use PardumpBackup::Catalog qw(find_backups);
+use PardumpBackup::Catalog qw(newest_backups);
 use PardumpBackup::Config qw(seconds_of bytes_of);
 use PardumpBackup::Message qw(report);
 use PardumpBackup::Programs qw(interrupted);
@@ -247,14 +247,14 @@ sub stop_server
 # ---- the run
 
 # The newest backup of each database, as its owner finds them.
-sub newest_backups
+sub described_backups
 {
 	my ($config, $owner) = @_;
 	my ($good, $output) = as_user($owner, sub {
 		# commands of the configuration are run
 		$ENV{HOME} = $owner->{home} if defined $config->{fetch};
 		check_store($config->{directory});
-		print JSON::PP->new->latin1->encode([ map { describe_backup($config, $_) } find_backups($config, 'latest') ]);
+		print JSON::PP->new->latin1->encode([ map { describe_backup($config, $_) } newest_backups($config) ]);
 	}, defined $config->{fetch} ? seconds_of($config->{drill_time_limit}) : ());
 	die $output if !$good;
 	return @{ JSON::PP->new->latin1->decode($output) };
@@ -325,8 +325,9 @@ sub restore_test
 	my ($drill, $owner) = accounts($config);
 	# the current directory may not be accessible to other users
 	chdir '/' or die "could not change to directory \"/\": $!\n";
-	my @backups = newest_backups($config, $owner);
+	my @backups = described_backups($config, $owner);
 	my ($newest) = sort { $b->{started} <=> $a->{started} } grep { defined $_->{major} } @backups;
+	die map { $_->{problem} // () } @backups if !$newest && grep { defined $_->{problem} } @backups;
 	die "there are no backups to test in directory \"$config->{directory}\"\n"
 	  . "detail: Backups without a manifest, and backups that the command of \"pipe\" wrote, cannot be tested if the key \"fetch\" is not set.\n"
 	  if !$newest;

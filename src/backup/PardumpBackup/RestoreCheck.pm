@@ -49,13 +49,15 @@ sub superuser_of
 }
 
 # Plain data about a backup: "major" is the major version of its server.  If the command of
-# "fetch" returns its files, "fetch" is true, and "globals" the name of that file.
+# "fetch" returns its files, "fetch" is true, and "globals" the name of that file.  A backup
+# with a "problem" cannot be tested.
 sub describe_backup
 {
 	my ($config, $backup) = @_;
-	my %described = map { $_ => $backup->{$_} } qw(database folder name path archive started);
+	my %described = map { $_ => $backup->{$_} } qw(database folder name path archive started problem);
 
 	$described{pipe} = $backup->{pipe} ? 1 : 0;
+	return \%described if defined $backup->{problem};
 	if (!$backup->{pipe})
 	{
 		($described{major}) = read_file("$backup->{archive}/pg_pardump_manifest.json", 65536) =~ /^"Server-Version": "(\d+)/m;
@@ -265,6 +267,7 @@ sub reason_against
 {
 	my ($test, $backup) = @_;
 
+	die $backup->{problem} if defined $backup->{problem};
 	return 'its files were written by the command of "pipe", and the key "fetch" is not set' if $backup->{pipe} && !$backup->{fetch};
 	return "the version of its server is unknown" if !defined $backup->{major};
 	return "it is from PostgreSQL $backup->{major}, but the newest backup is from PostgreSQL $test->{major}" if $backup->{major} ne $test->{major};
