@@ -180,6 +180,22 @@ comparison_is('a row less in a partition', $counts, 'parts', "table \"public\".\
 sql($node, 'odd name', 'DROP TABLE empty');
 comparison_is('a table less', $counts, 'odd name', "the query for the numbers of rows failed with exit code 3\n");
 
+{
+	# as psql reads lines, the NUL would hide the end of the first name from it
+	my $archive = new_path('archive');
+	my $run = new_path('run');
+	mkdir $archive, 0700 or die "could not make \"$archive\": $!";
+	append_to_file("$archive/pg_pardump_manifest.json", <<"JSON");
+{ "Path": "1.dat", "Schema": "a", "Table": "a\\u0000", "Rows": 1 },
+{ "Path": "2.dat", "Schema": "z\\n\\\\! touch $run\\n", "Table": "t", "Rows": 1 }
+JSON
+	is(eval { $counts->({ %$config, client => $archive }, { database => 'shop', archive => $archive }); '' } // $@, "the manifest contains an impossible name of a table\n", 'a NUL in a name');
+	ok(!-e $run, 'a NUL in a name: no command of psql is run');
+}
+sql($node, 'shop', qq{CREATE TABLE "two\n\\! lines" AS SELECT 1 AS one});
+is_deeply([ PardumpBackup::RestoreCheck::count_rows($config, 'shop', ('public.t', qq{public."two\n\\! lines"}) x 600) ], [ (19999, 1) x 600 ], 'names with newlines, and many of them');
+sql($node, 'shop', qq{DROP TABLE "two\n\\! lines"});
+
 comparison_is('valid indexes', $indexes, $_, '') foreach 'shop', 'parts';
 sql($node, 'shop', 'CREATE TABLE twice AS SELECT 1 AS one FROM generate_series(1, 2)');
 $node->psql('shop', 'CREATE UNIQUE INDEX CONCURRENTLY broken ON twice (one)');

@@ -192,6 +192,8 @@ foreach my $what ('list', 'index')
 	like($report, qr/\A\[1\/2\] odd name\/$names[4]: passed: 1 table, 1 row, .*\n${shop}2 passed, 0 failed, 0 not tested\n\z/, "$what, restore test: the report");
 	my %seen = map { $_ => 1 } split /\n/, slurp_file("$home/seen");
 	is_deeply([ sort keys %seen ], [$home], "$what, restore test: the home directory of commands");
+	is_deeply([ sort grep { /^(?:toc\.dat|pg_pardump_manifest\.json)$/ } split /\n/, slurp_file("$home/fetched") ], [ ('pg_pardump_manifest.json') x 2, ('toc.dat') x 2 ],
+		"$what, restore test: what is compared is what was verified");
 	next if $what eq 'index';
 
 	# globals that cannot be fetched; then data that is damaged
