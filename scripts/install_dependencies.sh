@@ -59,9 +59,9 @@ test_package_list()
 	echo rpm	# for t/189_packaging.pl
 	echo slurmctld slurmd slurm-client munge	# for t/182_slurm.pl
 	# not in every release; for t/189_backup_pipe.pl, which skips what needs it
-	if apt-cache policy rclone 2>/dev/null | grep -q 'Candidate: [^(]'; then
-		echo rclone
-	fi
+	case $(apt-cache policy rclone 2>/dev/null) in
+		*'Candidate: '[!\(]*) echo rclone ;;
+	esac
 	echo parallel openssh-client openssh-server	# for t/182_ssh.pl
 	echo pgbouncer	# for t/003_poolers.pl
 	echo clang libclang-rt-dev	# for libFuzzer
