@@ -58,11 +58,14 @@ test_package_list()
 	echo python3-sphinx python3-myst-parser furo	# for "make html"
 	echo rpm	# for t/189_packaging.pl
 	echo slurmctld slurmd slurm-client munge	# for t/182_slurm.pl
-	# not in every release; for t/189_backup_pipe.pl, which skips what needs it
+	echo python3-swift	# an S3 server for t/198_store_*.pl; it has no service
+	# not in every release; t/189_backup_pipe.pl and t/198_store_*.pl skip what needs it,
+	# and reach the S3 server with s3cmd
 	case $(apt-cache policy rclone 2>/dev/null) in
 		*'Candidate: '[!\(]*) echo rclone ;;
+		*) echo s3cmd ;;
 	esac
-	echo parallel openssh-client openssh-server	# for t/182_ssh.pl
+	echo parallel openssh-client openssh-server	# for t/182_ssh.pl and t/198_store_sftp.pl
 	echo pgbouncer	# for t/003_poolers.pl
 	echo clang libclang-rt-dev	# for libFuzzer
 }

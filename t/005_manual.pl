@@ -145,17 +145,18 @@ my @stock = qw(pg_dump pg_restore pg_dumpall pg_basebackup pg_verifybackup psql 
 my %foreign = (
 	'README' => [qw(--build --no-sign --quick --remove)],
 	'backup_to_object_storage' => [
-		qw(--account-name --batch --bucket --config --container-name --create-bucket-configuration --include --lifecycle-configuration --lifecycle-file),
-		qw(--lock-retention-period --max-depth --object-lock-configuration --object-lock-enabled-for-bucket --period --quiet --resource-group),
+		qw(--account-name --batch --bucket --config --container-name --create-bucket-configuration --files-only --include --lifecycle-configuration --lifecycle-file),
+		qw(--lock-retention-period --max-depth --no-traverse --object-lock-configuration --object-lock-enabled-for-bucket --period --quiet --resource-group),
 		qw(--retention-period --rmdirs --trust-model)
 	],
 	'base_backup' => [qw(--delay-directory-restore --zstd)],
 	'containers' => [qw(--build-arg --from-file --rm --userns)],
 	'errors' => [qw(--only-upgrade)],
+	'faq' => [qw(--no-traverse)],
 	'managed_cloud' => [qw(--hostname --output --query --region --resource-type)],
 	'many_hosts' => [qw(--array --requeue --sshloginfile --wait --wrap)],
-	'nightly_backup' => [qw(--batch --failed --include --no-create-home --now --quiet --rmdirs --shell --system --trust-model)],
-	'object_storage' => [qw(--transfers)],
+	'nightly_backup' => [qw(--batch --failed --include --no-create-home --no-traverse --now --quiet --rmdirs --shell --system --trust-model)],
+	'object_storage' => [qw(--no-traverse --transfers)],
 	'pg_pardump_backup' => [qw(--now)],
 	'sizing' => [ map { slurp_file($_) =~ /(--[a-z][a-z-]+)/g } glob "$tree/bench/*.sh" ],
 	'uninstall' => [qw(--now)],

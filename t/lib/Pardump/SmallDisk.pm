@@ -12,7 +12,7 @@ use IPC::Run;
 use Pardump::Background qw(wait_until);
 use Pardump::Cluster qw(run_program new_path);
 
-our @EXPORT_OK = qw(small_disk_problem start_on_small_disk);
+our @EXPORT_OK = qw(small_disk_problem start_on_small_disk on_small_disk);
 
 # Mount a file system of $1 at $2 with the files of $2 in it, and go on with the
 # rest as the user who we were: a server does not run as root, as who alone
@@ -28,6 +28,7 @@ shift 2
 exec unshare --user --map-user="$UID_OUTSIDE" "$@"
 SH
 
+# A command in which the directory $dir is on a disk of $size.
 sub on_small_disk
 {
 	my ($size, $dir, @command) = @_;
