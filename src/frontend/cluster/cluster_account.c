@@ -535,8 +535,6 @@ append_databases(PQExpBuffer buf, const ClusterAccount *account)
 	appendPQExpBuffer(buf, "%d %s%s", n,
 					  account->command == CLUSTER_VERIFY ? "archive" : "database",
 					  units_plural(n));
-	if (account->target)
-		appendPQExpBuffer(buf, " to %s", account->target);
 }
 
 /*
@@ -560,6 +558,8 @@ print_summary(const ClusterAccount *account, FILE *out)
 	append_sent(&line, account, &sum);
 	append_notes(&line, &sum);
 	append_with_errors(&line, account);
+	if (account->target)
+		appendPQExpBuffer(&line, "\n  target: %s", account->target);
 	message_before_output();
 	fprintf(out, "%s\n", line.data);
 	fflush(out);

@@ -454,12 +454,44 @@ execute(GlobalsApply *apply, const char *statement)
 	return res;
 }
 
+/*
+ * Does the role or the tablespace that the statement creates exist already?
+ * The statement would fail, and the error would be in the server's log.
+ */
+static bool
+is_there(GlobalsApply *apply, const char *statement)
+{
+	const char *role = globals_script_after(statement, "CREATE ROLE");
+	const char *pos = role ? role : globals_script_after(statement, "CREATE TABLESPACE");
+	const char *name;
+	PGresult   *res;
+	bool		result;
+
+	if (pos == NULL)
+		return false;
+	name = globals_script_name(&pos);
+	res = PQexecParams(apply->conn, role ?
+					   "SELECT FROM pg_catalog.pg_roles r"
+					   " WHERE r.rolname::pg_catalog.text OPERATOR(pg_catalog.=) $1" :
+					   "SELECT FROM pg_catalog.pg_tablespace t"
+					   " WHERE t.spcname::pg_catalog.text OPERATOR(pg_catalog.=) $1",
+					   1, NULL, &name, NULL, NULL, 0);
+	result = PQntuples(res) > 0;
+	PQclear(res);
+	if (result)
+		pg_log_info(role ? "role \"%s\" already exists" :
+					"tablespace \"%s\" already exists", printable(name));
+	return result;
+}
+
 static void
 run_statement(GlobalsApply *apply, const char *statement)
 {
 	PGresult   *res;
 
 	interrupt_check();
+	if (is_there(apply, statement))
+		return;
 	res = execute(apply, statement);
 	if (PQresultStatus(res) != PGRES_COMMAND_OK &&
 		PQresultStatus(res) != PGRES_TUPLES_OK)

@@ -451,6 +451,9 @@ target_has_database(PGconn *conn, const char *name)
 PGconn *
 target_try_database(const Target *target, const char *dbname)
 {
+	/* A refused connection would be in the server's log. */
+	if (!target_has_database(target->conn, dbname))
+		return NULL;
 	return connection_try_peer(changed_address(target->address, "dbname", dbname),
 							   "pg_pardump");
 }
