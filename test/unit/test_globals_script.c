@@ -53,7 +53,7 @@ parse(const void *text)
 }
 
 #define SCRIPT_HINT \
-	"unit_test: hint: Create roles and tablespaces with psql, and dump, copy or restore each database alone.\n"
+	"unit_test: hint: Check the script, create roles and tablespaces with psql, and dump, copy or restore each database alone.\n"
 
 static void
 test_errors(void)

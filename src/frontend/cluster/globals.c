@@ -232,7 +232,7 @@ reject_script(const char *detail)
 {
 	pg_log_error("could not read the script of roles and tablespaces");
 	pg_log_error_detail("%s", detail);
-	pg_fatal_hint("Create roles and tablespaces with psql, and dump, copy or restore each database alone.");
+	pg_fatal_hint("Check the script, create roles and tablespaces with psql, and dump, copy or restore each database alone.");
 }
 
 GlobalsScript *
