@@ -60,8 +60,8 @@ Tasks (at most one; without any, make backups):
   --adopt                  after the server was replaced: assign all backups in
                            the directory to the current server
   -c, --check              check prerequisites
-  --init                   before the first backup in a new store: make the index
-                           of the store
+  --init                   before the first backup in a new store: make the
+                           index of the store
   -l, --list               list the backups; with -v, a line for each database,
                            with the path of its archive
   --rebuild                after the directory was lost: make the records of the
