@@ -24,20 +24,20 @@
  * ----------
  */
 
-/* How long children have to end when asked, and how often to look. */
+/* How long a child may take to end after SIGTERM, and how often to check. */
 #define END_CHILDREN_MS 5000
 #define END_CHILDREN_LOOK_MS 5
 
-/* How often to look whether a program has ended. */
+/* How often to check whether a program has ended. */
 #define END_LOOK_MS 20
 
-/* Signal handlers and exit callbacks have no argument: this is theirs. */
+/* Static, because signal handlers and exit callbacks have no argument. */
 static volatile pid_t fed_child;
 static volatile pid_t own_asked[CHILD_PROCESS_MOST_ASKED];
 static volatile pid_t *asked_children = own_asked;
 static pid_t fed_by;			/* the process whose children they are */
 
-/* Is it gone?  Without WNOHANG this waits until it is. */
+/* Reap a child if it has ended.  Without WNOHANG, wait for its end. */
 static bool
 reap(pid_t *pid, int options)
 {
@@ -61,8 +61,8 @@ child_process_is_gone(pid_t *pid)
 }
 
 /*
- * Has it ended?  It is not reaped, so that its number stays its own, and its
- * group's.
+ * Has the child ended?  It is not reaped, so that no other process or group
+ * can get its number.
  */
 static bool
 has_ended(pid_t pid)
@@ -75,7 +75,7 @@ has_ended(pid_t pid)
 	return info.si_pid == pid;
 }
 
-/* While SIGCHLD is blocked none is lost between the look and the wait. */
+/* Wait up to wait_ms for the end of a child, which is not reaped. */
 static bool
 ends_within(pid_t pid, int wait_ms)
 {
@@ -89,7 +89,7 @@ ends_within(pid_t pid, int wait_ms)
 	sigprocmask(SIG_BLOCK, &child, &before);
 
 	/*
-	 * If it ends from here on, the blocked signal is pending, and
+	 * If the child ends after this check, the blocked signal is pending, and
 	 * sigtimedwait() returns at once.
 	 */
 	ended = has_ended(pid);
@@ -110,7 +110,7 @@ child_process_end_all(pid_t *pids, int n_pids)
 {
 	int			waited_ms = 0;
 
-	/* all of them first, so that they end side by side */
+	/* Signal all of them first, so that they end at the same time. */
 	for (int i = 0; i < n_pids; i++)
 	{
 		if (pids[i] == 0)
@@ -123,7 +123,7 @@ child_process_end_all(pid_t *pids, int n_pids)
 		kill(pids[i], SIGTERM);
 		kill(pids[i], SIGCONT);
 	}
-	/* all have the same time: a late one has had it, too */
+	/* The time limit is for all of them together. */
 	for (int i = 0; i < n_pids; i++)
 	{
 		while (!reap(&pids[i], WNOHANG) && waited_ms < END_CHILDREN_MS)
@@ -160,9 +160,9 @@ kill_group(pid_t pid)
 }
 
 /*
- * SIGKILL, since a process that outlives it would see the end of its input
- * next.  What is left of the group then comes to this process, which is its
- * reaper.
+ * Use SIGKILL: a process that survived a weaker signal would see the end of
+ * its input next.  The remaining processes of the group become children of
+ * this process, which is a subreaper.
  */
 void
 child_process_end_fed(void)
@@ -205,7 +205,7 @@ child_process_adopt_orphans(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* The first of this process, whose parent may have had others? */
+/* Prepare this process for such children, before its first one. */
 static void
 begin_process(void)
 {
@@ -243,7 +243,7 @@ replace_asked(pid_t before, pid_t after)
 		}
 }
 
-/* Where a child is noted whose output this process waits for. */
+/* Returns a free place for a child whose output this process waits for. */
 static volatile pid_t *
 asked_slot(void)
 {
@@ -254,7 +254,7 @@ asked_slot(void)
 	return NULL;
 }
 
-/* Where a child is noted that reads from this process. */
+/* Returns the place for the child that reads from this process. */
 static volatile pid_t *
 fed_slot(void)
 {
@@ -262,7 +262,7 @@ fed_slot(void)
 	return &fed_child;
 }
 
-/* Returns how the child has ended, as waitpid() has it. */
+/* End the group of a child, and return the child's status of waitpid(). */
 static int
 end_group(pid_t pid)
 {
@@ -276,7 +276,11 @@ end_group(pid_t pid)
 	 */
 	if (waitpid(pid, &status, WNOHANG) == 0)
 		kill_group(pid);
-	/* until the group has no process; one of another user may stay */
+
+	/*
+	 * Reap until the group has no process.  A process of another user may
+	 * remain, so the wait is limited.
+	 */
 	for (int waited_ms = 0; waited_ms < END_CHILDREN_MS;)
 	{
 		pid_t		gone = waitpid(-pid, NULL, WNOHANG);
@@ -304,7 +308,7 @@ child_process_note_asked(volatile pid_t *notes)
 	asked_children = notes;
 }
 
-/* Has this process a child that waitid() finds in this way? */
+/* Does waitid() find such a child of this process? */
 static bool
 has_child(idtype_t type, pid_t id)
 {
@@ -345,7 +349,7 @@ child_process_wait_asked(pid_t pid, int *status, int wait_ms)
  * ----------
  */
 
-/* Empty lines are within a message if more of it follows. */
+/* Show a line.  Empty lines belong to a message if more of it follows. */
 static void
 show_text(ProgramWords *words, const char *line)
 {
@@ -435,7 +439,7 @@ program_words_wait(ProgramWords *words, pid_t *pid)
 {
 	int			status;
 
-	/* It usually ends just after it has closed its standard error. */
+	/* A program usually ends just after it has closed its standard error. */
 	while (!child_process_wait(*pid, &status, words->fd >= 0 ? 0 : END_LOOK_MS))
 	{
 		interrupt_check();
@@ -598,9 +602,9 @@ export_secrets(const ChildSecrets *secrets)
 }
 
 /*
- * What it says is told apart by its own words, not translated ones.  Its
- * locale's encoding is what "auto" means for that of a client: LC_ALL, which
- * is for both, gives way to what stands behind it.
+ * Messages are recognized by their untranslated text, so set LC_MESSAGES.
+ * The encoding of the locale must stay: it is the client encoding "auto".
+ * LC_ALL would override both, so its value is moved to LANG and LC_CTYPE.
  */
 static void
 set_own_language(void)
@@ -647,7 +651,10 @@ child_program_run(const char *path, const char **args, const ChildSecrets *secre
 	_exit(127);
 }
 
-/* note, unless it is NULL, is told the process before a signal can come. */
+/*
+ * Fork and run the program.  The process ID is in *slot, unless that is NULL,
+ * before a signal handler can run.
+ */
 static pid_t
 start(const char *path, const char **args, const ChildSecrets *secrets,
 	  int in_fd, int out_fd, int err_fd, volatile pid_t *slot)

@@ -13,31 +13,34 @@
  * ----------
  */
 
-/* Is this child gone?  It is reaped then, and the pid 0. */
+/* Has this child ended?  If so, it is reaped, and *pid is set to 0. */
 extern bool child_process_is_gone(pid_t *pid);
 
 /*
- * Wait for the end of a child, for so long at most: how it has ended is in
- * *status then, as waitpid() has it, and it is reaped.  Else, or if a signal
- * came, false.  Exits with a message if it is not a child of this process.
+ * Wait up to wait_ms for the end of a child.  Returns true when it has ended:
+ * it is reaped, and *status is that of waitpid().  Returns false if it still
+ * runs, also when a signal ended the wait.  Exits with a message if it is not
+ * a child of this process.
  */
 extern bool child_process_wait(pid_t pid, int *status, int wait_ms);
 
 /*
- * End child processes: ask them by SIGTERM, and kill those that are not gone
- * after five seconds, be they stopped, deaf, or waiting for a server that
- * does not answer.  All are reaped.  A pid of 0 is passed over; all are 0
- * then.
+ * End child processes: send SIGTERM to all, and kill those that have not
+ * ended after five seconds.  A child may be stopped, ignore the signal, or
+ * wait for a server that does not answer.  All children are reaped, and all
+ * elements of pids are 0 afterwards.  Elements that are 0 already are
+ * skipped.
  */
 extern void child_process_end_all(pid_t *pids, int n_pids);
 
-/* An exit callback: the same of one, whose pid_t pid points to. */
+/* The same for a single child, as an exit callback: pid is a pid_t *. */
 extern void child_process_end(void *pid);
 
 /*
- * The process group of a child that must end before this process does, as it
- * would take the end of its input for that of a file; 0 for none.  It is
- * ended when the process exits or is ended by a signal.
+ * Set the child whose process group must end before this process does; 0 for
+ * none.  Such a child reads from this process, and would take the end of its
+ * input for the end of a complete file.  Its group is ended when this process
+ * exits or is ended by a signal.
  */
 extern void child_process_set_fed(pid_t pid);
 
@@ -48,10 +51,11 @@ extern void child_process_set_fed(pid_t pid);
 extern void child_process_end_asked(pid_t pid);
 
 /*
- * SIGKILL lets a process end nothing.  So a process that was just forked can
- * note such children in memory that it shares with its parent, which has room
- * for this many and is all zero.  When the process is gone and reaped, its
- * parent kills what is left of their groups.  For this, orphans must come to
+ * A process that gets SIGKILL cannot end its children.  So a process that was
+ * just forked can note such children in memory that it shares with its
+ * parent.  This memory has room for CHILD_PROCESS_MOST_ASKED of them, and is
+ * zero at first.  When the process has ended and was reaped, its parent kills
+ * the remaining processes of their groups.  For this, orphans must come to
  * the parent.
  *
  * A process reads at most two files of an archive at the same time, has
@@ -64,26 +68,28 @@ extern void child_process_note_asked(volatile pid_t *notes);
 extern void child_process_end_orphans(volatile pid_t *notes);
 
 /*
- * As child_process_wait() for such a child: if it has ended, what is left of
- * its group is killed and reaped, and the child is forgotten.
+ * The same as child_process_wait(), for such a child.  If it has ended, the
+ * remaining processes of its group are killed and reaped, and the child is
+ * forgotten.
  */
 extern bool child_process_wait_asked(pid_t pid, int *status, int wait_ms);
 
 /*
- * Kill both process groups, if there are any, and see the first one gone.  A
- * worker that cannot exits with 1, so that its job is not retried.  Safe
- * in a handler.
+ * Kill the groups of all these children, and wait until the group of the
+ * child that reads from this process has ended.  If it does not end, a worker
+ * exits with 1, so that its job is not retried.  This function may be called
+ * in a signal handler.
  */
 extern void child_process_end_fed(void);
 
 /* ----------
  * The standard error of other programs
  *
- * Names and messages of a server are in it, newlines and all.  So that no
- * line looks like one of ours, what does not begin as the program's own
- * messages do continues the line before, and begins with a tab; the first
- * line gets what they begin with.  Empty lines at the end of a message are
- * left out.
+ * Messages of a server, and names in them, can contain newlines.  No such
+ * line may look like a message of ours.  So a line that does not begin with
+ * the prefix of the program's messages is shown as the continuation of the
+ * line before it, after a tab.  The first line gets the prefix if it lacks
+ * one.  Empty lines at the end of a message are left out.
  * ----------
  */
 
@@ -104,27 +110,27 @@ typedef struct ProgramWords
 } ProgramWords;
 
 /*
- * Take what comes, until for wait_ms there is nothing, and pass the lines
- * that are whole on to standard error, control characters as \xNN, and to the
- * event log; or, without show, drop it all.  The descriptor is closed when
- * the program has closed it.
+ * Read the program's output until nothing arrives for wait_ms.  Complete
+ * lines are written to standard error, with control characters as \xNN, and
+ * to the event log; without show, everything is discarded.  The descriptor is
+ * closed when the program has closed its end.
  */
 extern void program_words_hear(ProgramWords *words, int wait_ms, bool show);
 
-/* Pass on what there is of a last line, and close. */
+/* Show the last line, which may lack its newline, and close. */
 extern void program_words_close(ProgramWords *words);
 
 /*
- * Wait for the end of the program, showing what it says meanwhile, and
- * close.  Returns its status as waitpid() does, and sets the pid to 0.  The
- * end of its standard error is not waited for: if the program is a script,
- * another one that it started may hold that open.
+ * Wait for the end of the program, show its output meanwhile, and close the
+ * descriptor.  Returns the status of waitpid(), and sets *pid to 0.  This
+ * function does not wait for the end of the program's standard error: if the
+ * program is a script, another program that it started may keep it open.
  */
 extern int	program_words_wait(ProgramWords *words, pid_t *pid);
 
 /*
- * What a program needs to connect, and is to be seen in no argv or log; NULL
- * where there is nothing.
+ * Connection parameters that a program needs, but that may appear in no argv
+ * or log.  Members without a value are NULL.
  */
 typedef struct ChildSecrets
 {
@@ -138,55 +144,62 @@ typedef struct ChildSecrets
 
 #define CHILD_SERVICE "pg_pardump"
 
-/* The program of this name in the directory of that path, or NULL; owned. */
+/*
+ * Returns the path of the program with this name in the directory of "path",
+ * owned, or NULL if there is none.
+ */
 extern char *child_program_beside(const char *path, const char *name);
 
-/* The first program of this name in PATH, or NULL; owned. */
+/* Returns the first program of this name in PATH, owned, or NULL. */
 extern char *child_program_search(const char *name);
 
 /*
- * The program of this name beside this one, whose argv[0] is given, else the
- * first in PATH, or NULL; owned.
+ * Returns the program of this name in the directory of the running program,
+ * whose argv[0] is given, otherwise the first one in PATH, owned, or NULL.
  */
 extern char *child_program_find(const char *argv0, const char *name);
 
 /*
- * The program that the user has named by the option, which may be NULL, or
- * the one that child_program_find() finds; owned.  Exits with a message if
- * there is none.
+ * Returns the program that the user has named with the option, or if "given"
+ * is NULL, the one that child_program_find() finds; owned.  Exits with a
+ * message if there is none.
  */
 extern char *child_program_choose(const char *given, const char *argv0,
 								  const char *name, const char *option);
 
-/* A pipe whose ends no child program inherits; exits with a message. */
+/*
+ * Create a pipe whose ends no child program inherits.  Exits with a message
+ * on failure.
+ */
 extern void child_program_pipe(int fds[2]);
 
 /*
  * Start a program with args (NULL terminated; the first is its path), with
- * signals as they are by default, and messages in its own language.  out_fd
- * becomes its standard output; negative: ours.  What it says on its standard
- * error is for words, whose messages begin with prefix; no lines are counted
- * or left out unless the caller says so.  The secrets, NULL for none, are
- * handed over out of sight.  The child ends with its parent.  Returns its
- * process ID; exits with a message if there can be none.
+ * default signal handlers, and with untranslated messages.  out_fd becomes
+ * its standard output; if it is negative, the program inherits ours.  "words"
+ * is set up to read its standard error, where its messages begin with
+ * "prefix"; the caller can set which lines are counted or left out.  The
+ * secrets, NULL for none, are passed in files that other users cannot see.
+ * The child ends with its parent.  Returns its process ID; exits with a
+ * message on failure.
  */
 extern pid_t child_program_start(const char **args, const ChildSecrets *secrets,
 								 int out_fd, ProgramWords *words,
 								 const char *prefix);
 
 /*
-  * A program that connects to nothing, reads from in_fd, and may start
- * others: it is the leader of a session and process group of its own, and
- * from the start what child_process_set_fed() is told.  err_fd becomes its
- * standard error; negative: ours.
+ * Start a program that reads from in_fd and needs no connection.  It may
+ * start others, so it becomes the leader of a session and process group of
+ * its own. It is the child of child_process_set_fed() from its start.  err_fd
+ * becomes its standard error; if it is negative, the program inherits ours.
  */
 extern pid_t child_program_start_reading(const char *path, const char **args,
 										 int in_fd, int out_fd, int err_fd);
 
 /*
- * The same for a program whose output this process waits for; up to
- * CHILD_PROCESS_MOST_ASKED may run.  Their groups are killed at the same
- * moments, but their ends are not waited for.
+ * The same for a program whose output this process waits for.  Up to
+ * CHILD_PROCESS_MOST_ASKED of them may run.  Their groups are killed when
+ * that of the other child is, but nothing waits for their end.
  */
 extern pid_t child_program_start_asked(const char *path, const char **args,
 									   int in_fd, int out_fd, int err_fd);
