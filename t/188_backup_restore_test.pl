@@ -178,7 +178,7 @@ comparison_is('rows of another partition', $counts, 'parts', '');
 sql($node, 'parts', "DELETE FROM p WHERE k = '17'");
 comparison_is('a row less in a partition', $counts, 'parts', "table \"public\".\"p\" has 1000 rows in the backup, but 999 rows after the restore\n");
 sql($node, 'odd name', 'DROP TABLE empty');
-comparison_is('a table less', $counts, 'odd name', "the query for the numbers of rows failed with exit code 3\n");
+comparison_is('a table less', $counts, 'odd name', "the query for the numbers of rows failed with exit code 1\n");
 
 {
 	# as psql reads lines, the NUL would hide the end of the first name from it
