@@ -471,11 +471,11 @@ option_value_prefetch(const char *arg, int jobs)
 {
 	int			n = 16;
 
-	/* the limit of -j is 4096 */
+	/* The limit of -j is 4096.  A previous archive's options have no jobs. */
 	if (arg)
 		n = (int) option_value_number(arg, "--pipe-prefetch", 0,
 									  4096 * PIPE_PREFETCH_OF_WORKER);
-	return n == 0 ? 0 : Max(1, Min(n / jobs, PIPE_PREFETCH_OF_WORKER));
+	return n == 0 ? 0 : Max(1, Min(n / Max(jobs, 1), PIPE_PREFETCH_OF_WORKER));
 }
 
 /* Is this a label that all metrics have? */
