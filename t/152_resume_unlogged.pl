@@ -372,10 +372,10 @@ SKIP:
 	$node->stop('immediate');
 	$node->start;
 	refused_ok($db, $ours, 'logged, crash',
-		qr/cannot be resumed: the set of unlogged tables has changed since the restore started\n.*hint: Start again in an empty database, or with --clean\.$/);
+		qr/cannot be resumed: the set of unlogged tables has changed since the restore started\n.*hint: Start again in an empty database, or with --clean\.$/m);
 	sql($node, $db, 'ALTER TABLE leaf SET UNLOGGED');
 	is(value($node, $db, 'SELECT count(*) FROM leaf'), 3000, 'unlogged, crash: rows are still there');
-	my $refused = qr/cannot be resumed: unlogged table public\.leaf contains rows that were not loaded after the crash of the target\n.*hint: Truncate the table, and resume the restore\.$/;
+	my $refused = qr/cannot be resumed: unlogged table public\.leaf contains rows that were not loaded after the crash of the target\n.*hint: Truncate the table, and resume the restore\.$/m;
 	refused_ok($db, $ours, 'unlogged, crash', $refused);
 	sql($node, $db, q{TRUNCATE leaf; INSERT INTO leaf VALUES (0, 'other')});
 	refused_ok($db, $ours, 'other rows', $refused);
