@@ -40,7 +40,7 @@ sub wrong_ok
 wrong_ok('no file', qr/error: no configuration file specified\n.*hint: Try "pg_pardump_backup --help" for more information\.\n\z/);
 wrong_ok('two files', qr/error: too many command-line arguments \(first is "b"\)\n/, 'a', 'b');
 wrong_ok('an unknown option', qr/error: unrecognized option "--nosuch"\n\S+ hint: Try /, '--nosuch', 'a');
-wrong_ok('a misspelt option', qr/error: unrecognized option "--lsit"\n\S+ hint: Perhaps you meant the option "--list"\.\n/, '--lsit', 'a');
+wrong_ok('a misspelt option', qr/error: unrecognized option "--lisst"\n\S+ hint: Perhaps you meant the option "--list"\.\n/, '--lisst', 'a');
 wrong_ok('an option of which there is a part', qr/error: unrecognized option "--che"\n/, '--che', 'a');
 wrong_ok('--json without --list', qr/error: option --json requires option --list\n/, '--json', 'a');
 wrong_ok('two tasks', qr/error: options --check and --list cannot be used together\n/, '--check', '--list', 'a');
@@ -251,7 +251,7 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	}
 	is($err, '', 'nightly_backup.md: cron is told nothing');
 	local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 1;
-	foreach my $try ([ [], qr/\A\z/, 'is told nothing' ], [ ['-v'], qr/100%, time/, 'is shown progress with -v' ])
+	foreach my $try ([ [], qr/\A(?:pg_pardump_backup: backing up database "\w+"\r?\n){4}pg_pardump_backup: made backup "\w+", .*: other, postgres, shop, template1\r?\npg_pardump_backup: no old backups to remove\r?\n\z/, 'is shown each database and a summary' ], [ ['-v'], qr/100%, time/, 'is shown progress with -v' ])
 	{
 		my ($options, $want, $what) = @$try;
 		my $shown = '';
