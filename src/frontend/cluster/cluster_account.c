@@ -770,13 +770,8 @@ print_check(const ClusterAccount *account)
 	fprintf(out, "  archives: about %s\n", units_size(sum.stored_bytes));
 	if (directory && archive_space_available(directory, &need, &available))
 		fprintf(out, "  free disk space: %s\n", units_size(available));
-	if (options->max_rate != 0)
-		fprintf(out, "  expected time: at least %s at %s/s\n",
-				units_duration((double) bytes / options->max_rate),
-				units_size(options->max_rate));
-	if (options->expected_rate != 0)
-		fprintf(out, "  %s\n",
-				dry_run_time(options, (double) bytes / options->expected_rate));
+	dry_run_print_times(options, bytes, options->expected_rate == 0 ? 0 :
+						(double) bytes / options->expected_rate, out);
 	if (directory)
 		archive_space_check(directory, &need);
 }

@@ -314,13 +314,26 @@ expected_seconds(const JobQueue *queue, int n_workers, uint64 rate)
 	return last / ((double) rate / n_workers);
 }
 
-char *
-dry_run_time(const Options *options, double seconds)
+/* Returns the time that a run needs at --expected-rate, as a text; owned. */
+static char *
+expected_time(const Options *options, double seconds)
 {
 	return psprintf("expected time: %s, with %d job%s at %s/s",
 					units_duration(seconds), options->jobs,
 					units_plural(options->jobs),
 					units_size(options->expected_rate));
+}
+
+void
+dry_run_print_times(const Options *options, uint64 bytes, double seconds,
+					FILE *out)
+{
+	if (options->max_rate != 0)
+		fprintf(out, "  expected time: at least %s at %s/s\n",
+				units_duration((double) bytes / options->max_rate),
+				units_size(options->max_rate));
+	if (options->expected_rate != 0)
+		fprintf(out, "  %s\n", expected_time(options, seconds));
 }
 
 static void
@@ -400,7 +413,7 @@ dry_run_print(const Options *options, const DumpPlan *plan)
 	{
 		seconds = expected_seconds(plan->queue, options->jobs,
 								   options->expected_rate);
-		fprintf(out, "%s\n", dry_run_time(options, seconds));
+		fprintf(out, "%s\n", expected_time(options, seconds));
 	}
 	run_event_dry_run(options, plan, seconds);
 }
@@ -580,6 +593,7 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 	int			n_tables = plan->tables->n_tables;
 	int			n_objects = plan->objects->n_objects;
 	uint64		bytes = dump_plan_bytes(plan);
+	double		seconds = 0;
 	const char *title = findings_take_title();
 	FILE	   *out = event_log_text_output();
 
@@ -605,12 +619,8 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 	print_jobs(options, plan, n_servers, source, target, out);
 	if (need)
 		print_archive(options, plan, need, out);
-	if (options->max_rate != 0)
-		fprintf(out, "  expected time: at least %s at %s/s\n",
-				units_duration((double) bytes / options->max_rate),
-				units_size(options->max_rate));
 	if (options->expected_rate != 0)
-		fprintf(out, "  %s\n",
-				dry_run_time(options, expected_seconds(plan->queue, options->jobs,
-													   options->expected_rate)));
+		seconds = expected_seconds(plan->queue, options->jobs,
+								   options->expected_rate);
+	dry_run_print_times(options, bytes, seconds, out);
 }

@@ -31,8 +31,13 @@ extern void dry_run_print_sums(const Options *options, const DumpPlan *plan,
  */
 extern char *dry_run_connections(const char *needed, const ConnectionsLeft *left);
 
-/* Another one: the time that a run needs at --expected-rate; owned. */
-extern char *dry_run_time(const Options *options, double seconds);
+/*
+ * Print the lines with the expected times, if --max-rate or --expected-rate
+ * gives a rate: of a run that reads this number of bytes, and needs this
+ * number of seconds at the expected rate.
+ */
+extern void dry_run_print_times(const Options *options, uint64 bytes,
+								double seconds, FILE *out);
 
 /*
  * --dry-run: print to event_log_text_output() how each table would be dumped,
