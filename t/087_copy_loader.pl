@@ -107,7 +107,13 @@ SKIP:
 		undef, '--copy-format=text');
 	make_database($target, 'silent');
 	copy_ok($source, 'loader', $target, 'silent', 'no library, without -v', '-j2', '--copy-format=text');
-	rename "$library.away", $library or die "could not rename \"$library\": $!";
+	my $control = installed_at($installation, '--sharedir') . '/extension/pg_pardump.control';
+	rename $control, "$control.away" or die "could not rename \"$control\": $!";
+	my $log_offset = -s $target->logfile;
+	loaded_ok('no extension', [ 0, 0, 0, 0 ], [ map { "${_}extension pg_pardump is not available on the target's server" } $rows_are_left, $indexes_are_left ],
+		undef, '--copy-format=text');
+	unlike(slurp_file($target->logfile, $log_offset), qr/ERROR: /, 'no extension: no error in the target\'s log');
+	rename "$_.away", $_ or die "could not rename \"$_\": $!" foreach $library, $control;
 }
 
 $source->stop;

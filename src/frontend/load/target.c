@@ -33,6 +33,22 @@ static const char load_command[] = "LOAD '$libdir/plugins/pg_pardump'";
 #define OWN_BUILDS "building indexes with the target's own CREATE INDEX"
 
 /*
+ * Are the extension's files on the server?  Without them, LOAD would leave an
+ * error in the server's log.
+ */
+static bool
+library_is_installed(PGconn *conn)
+{
+	PGresult   *res = session_query(conn,
+									"SELECT FROM pg_catalog.pg_available_extensions() e"
+									" WHERE e.name OPERATOR(pg_catalog.=) 'pg_pardump'");
+	bool		found = PQntuples(res) > 0;
+
+	PQclear(res);
+	return found;
+}
+
+/*
  * Load the library.  Every role may LOAD a library in "plugins", so no
  * superuser is needed.  Returns the error, or NULL; owned.
  */
@@ -603,11 +619,16 @@ static void
 choose_library(Target *target)
 {
 	const Options *options = target->options;
-	char	   *missing = options->no_extension ?
-		pg_strdup("option --no-extension was specified") :
-		load_library(target->conn);
-	bool		begun = session_begin_settings(target->conn);
+	char	   *missing;
+	bool		begun;
 
+	if (options->no_extension)
+		missing = pg_strdup("option --no-extension was specified");
+	else if (!library_is_installed(target->conn))
+		missing = pg_strdup("extension pg_pardump is not available on the target's server");
+	else
+		missing = load_library(target->conn);
+	begun = session_begin_settings(target->conn);
 	target->fast_copy = library_try(target->conn, COPY_SETTING, missing,
 									"loading rows with the target's own COPY");
 	target->fast_index = library_try(target->conn, INDEX_SETTING,
