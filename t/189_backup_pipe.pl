@@ -128,7 +128,7 @@ SKIP:
 	my @lines = slurp_file("$FindBin::RealBin/../doc/nightly_backup.md") =~ /^    ((?:pipe|remove|fetch|list) = .*\brclone .*)$/mg;
 	is(scalar(@lines), 4, 'nightly_backup.md has commands');
 	my ($file, $dir) = backup_config($node, 'database = shop', 'keep_last = 2',
-		map { s/remote:backups\/?/away:/r =~ s/-R \K\S+/$recipients/r =~ s/-i \K[^"]+/$key/r } @lines);
+		map { s/store:backups\/?/away:/r =~ s/-R \K\S+/$recipients/r =~ s/-i \K[^"]+/$key/r } @lines);
 	foreach my $night (0 .. 3)
 	{
 		my ($rc, $out, $err) = run_backup($now + $night * DAY, $file);

@@ -63,7 +63,7 @@ sub stored_backups
 my $key = new_path('age.key');
 run_program('age-keygen', '-o', $key);
 my $keys = text_file('keys.txt', slurp_file($key) =~ /public key: (\w+)/ ? "$1\n" : die 'no key');
-my @lines = map { s/remote:/store:/r =~ s/-R \K\S+/$keys/r =~ s/-i \K[^"]+/$key/r } split /\n/, recipe_of('nightly_backup.md', 'pipe = ');
+my @lines = map { s/-R \K\S+/$keys/r =~ s/-i \K[^"]+/$key/r } split /\n/, recipe_of('nightly_backup.md', 'pipe = ');
 is_deeply([ map { /^(\w+) = / } @lines ], [qw(pipe remove fetch list)], 'the commands of the how-to');
 my ($file, $dir) = backup_config($node, 'jobs = 2', 'database = shop', 'keep_last = 2', "bindir = $bin", @lines);
 
