@@ -147,7 +147,7 @@ my %foreign = (
 	'backup_to_object_storage' => [
 		qw(--account-name --batch --bucket --config --container-name --create-bucket-configuration --files-only --include --lifecycle-configuration --lifecycle-file),
 		qw(--lock-retention-period --max-depth --no-traverse --object-lock-configuration --object-lock-enabled-for-bucket --period --quiet --resource-group),
-		qw(--retention-period --rmdirs --trust-model)
+		qw(--retention-period --rmdirs --streaming-upload-cutoff --trust-model)
 	],
 	'base_backup' => [qw(--delay-directory-restore --zstd)],
 	'containers' => [qw(--build-arg --from-file --rm --userns)],
