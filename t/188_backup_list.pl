@@ -88,7 +88,7 @@ is(scalar(@$listed), 16, 'JSON: a backup for each database of each night');
 		complete => JSON::PP::true, pipe => JSON::PP::false, only_in_store => JSON::PP::false, problem => undef,
 		started => '2027-01-17T08:00:00Z', finished => '2027-01-17T08:00:00Z', age_seconds => 1.125 * DAY,
 		cluster_snapshot => undef,
-		verified => { time => '2027-01-17T08:00:00Z', good => JSON::PP::true },
+		verified => { time => '2027-01-17T08:00:00Z', good => JSON::PP::true, unreadable => JSON::PP::false },
 		kept_until => { time => '2027-01-20T08:00:00Z', newer_backups => 1 } }, 'JSON: what it says');
 	is_deeply([ map { $_->{database} } @$listed[ 0 .. 3 ] ], [ 'a, b', "caf\x{e9}", 'odd name', 'shop' ], 'JSON: names');
 	is((run_program('pg_pardump', "--verify=$found->{archive}"))[0], 0, 'JSON: pg_pardump --verify accepts the path');

@@ -24,7 +24,7 @@ my $now = 1_800_000_000;
 my @names = map { time_name($now + $_ * DAY) } 0 .. 9;
 my $node = start_cluster('faults');
 make_database($node, 'shop');
-sql($node, 'shop', 'CREATE TABLE t AS SELECT g FROM generate_series(1, 1000) g');
+sql($node, 'shop', 'CREATE TABLE t AS SELECT g FROM generate_series(1, 1000) g; CREATE TABLE u AS SELECT 1 AS one');
 
 # ---- two stores, one with "list", each with two backups; "new" is a changed copy
 
@@ -85,7 +85,7 @@ sub statuses
 {
 	my ($file) = @_;
 	my ($rc, $out) = run_backup($now + 2 * DAY, '--list', $file);
-	return $rc . join '', map { /^(?:shop\/)?(\d{8}T\d{6}Z) .*?(incomplete|no valid record|not verified|verified|DAMAGED)/ ? " $1 $2" : () } split /\n/, $out;
+	return $rc . join '', map { /^(?:shop\/)?(\d{8}T\d{6}Z) .*?(incomplete|no valid record|not verified|verified|DAMAGED|UNREADABLE)/ ? " $1 $2" : () } split /\n/, $out;
 }
 
 # ---- a backup without a record
@@ -309,15 +309,21 @@ foreach my $try (
 	write_text($file, $text =~ s/^fetch = \K/exit 7; /mr);
 	chmod 0600, $file;
 	failed_ok('fetch fails: --verify', 2, qr/failed: child process exited with exit code 7.*error: could not verify backup "shop\/$names[1]": pg_pardump --verify failed with exit code 1\n/s, '--verify', 'latest', $file);
-	is(statuses($file), "0 $names[0] not verified $names[1] not verified", 'fetch fails: no damage is recorded');
+	is(statuses($file), "0 $names[0] not verified $names[1] UNREADABLE", 'fetch fails: it is recorded');
 	make_database($node, 'unread');
 	failed_ok('fetch fails: --restore', 2, qr/failed: child process exited with exit code 7.*error: pg_parrestore failed with exit code 1\n.*hint: .*run the command of "fetch" for "globals\.sql"/s, '--restore', 'latest', '--to=unread', $file);
 	write_text($file, $text);
 	chmod 0600, $file;
-	my ($rows) = grep { -s } glob "$store/shop/$names[1]/[0-9]*.dat*";
+	my ($rows, $other) = grep { -s } glob "$store/shop/$names[1]/[0-9]*.dat*";
 	append_to_file($rows, 'x');
 	failed_ok('damage: --verify', 2, qr/error: backup "shop\/$names[1]" is damaged: pg_pardump --verify failed with exit code 1\n.*hint: Keep the other backups of this database, and check the storage\.\n/, '--verify', $file);
 	is(statuses($file), "0 $names[0] verified $names[1] DAMAGED", 'damage: it is recorded');
+	write_text($file, $text =~ s/^fetch = \K/test %f != @{[ $other =~ s{.*\/}{}r ]} && /mr);
+	chmod 0600, $file;
+	failed_ok('damage, and fetch fails: --verify', 2, qr/failed: child process exited with exit code 1.*error: backup "shop\/$names[1]" is damaged: /s, '--verify', 'latest', $file);
+	is(statuses($file), "0 $names[0] verified $names[1] DAMAGED", 'damage, and fetch fails: damage is recorded');
+	write_text($file, $text);
+	chmod 0600, $file;
 	failed_ok('damage: --restore', 2, qr/error: pg_parrestore failed with exit code 1\n/, '--restore', 'latest', '--to=unread', $file);
 }
 

@@ -705,12 +705,18 @@ sub require_files
 
 # Returns whether the backup is as it was written.  The function, if there is one, is
 # called about every second with the share of the archive that is done.  Dies if a command
-# does not return the files: that does not show that they are damaged.
+# does not return the files, and nothing else shows that they are damaged.
 sub verify_one
 {
 	my ($backup, $show) = @_;
-	my ($done, $unread) = (0, 0);
+	my ($done, $unread, $damaged) = (0, 0, 0);
 	my $lines = sub {
+sub note_verification
+{
+	eval { record_verification(@_); 1 } or report('warning', "could not record the result of the verification: $@");
+	return;
+}
+
 		my ($line) = @_;
 		if (defined $line && $line =~ /^ *(\d+)%, /)
 		{
@@ -718,7 +724,10 @@ sub verify_one
 		}
 		elsif (defined $line)
 		{
-			$unread = 1 if $line =~ /^pg_pardump: error: .*\bcommand for file "[^"]*" (?:failed|returned no data|did not exit)/;
+			if ($line =~ /^pg_pardump: error: (?!verification of archive )/)
+			{
+				$line =~ /\bcommand for file "[^"]*" (?:failed|returned no data|did not exit)/ ? $unread++ : $damaged++;
+			}
 			clear_progress();
 			print STDERR "$line\n";
 		}
@@ -745,6 +754,8 @@ sub verify_one
 # Returns a function that shows the progress of --verify, when it has done a number of these
 # archives, and a share of the next one.
 sub progress_of
+	$unread = 0 if $damaged;
+	note_verification($backup, 0, 1) if $unread;
 {
 	my (@archives) = @_;
 	my $known = !grep { !$_->{bytes} } @archives;
@@ -781,8 +792,7 @@ sub verify_archives
 
 		if (defined $is_good)
 		{
-			eval { record_verification($backup, $is_good); 1 }
-			  or report('warning', "could not record the result of the verification: $@");
+			note_verification($backup, $is_good);
 		}
 		else
 		{

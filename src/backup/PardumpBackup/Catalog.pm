@@ -30,18 +30,20 @@ sub verification
 {
 	my ($backup) = @_;
 	my $record = defined $backup->{path} ? read_json("$backup->{path}/verified.json") : {};
-	return { time => $record->{time}, good => $record->{good} ? 1 : 0 } if ($record->{time} // '') =~ /^\d+\z/;
+	return { time => $record->{time}, map { $_ => $record->{$_} ? 1 : 0 } qw(good unreadable) } if ($record->{time} // '') =~ /^\d+\z/;
 	my $time = $backup->{verified} // ($backup->{pipe} ? '' : $backup->{finished});
-	return $time =~ /^\d+\z/ ? { time => $time, good => 1 } : undef;
+	return $time =~ /^\d+\z/ ? { time => $time, good => 1, unreadable => 0 } : undef;
 }
 
-# A backup that is only in the store has no place for it.
+# A backup that was unreadable is not good, either: an encrypted file that is damaged cannot be
+# decrypted.  A backup that is only in the store has no place for the record.
 sub record_verification
 {
-	my ($backup, $good) = @_;
+	my ($backup, $good, $unreadable) = @_;
+	my %record = (good => $good, unreadable => $unreadable);
 	return if !defined $backup->{path};
 	return replace_file("$backup->{path}/verified.json",
-		JSON::PP->new->canonical->pretty->encode({ time => now(), good => $good ? JSON::PP::true : JSON::PP::false }));
+		JSON::PP->new->canonical->pretty->encode({ time => now(), map { $_ => $record{$_} ? JSON::PP::true : JSON::PP::false } keys %record }));
 }
 
 sub described

@@ -64,7 +64,9 @@ sub name_text
 sub status_text
 {
 	my ($backup) = @_;
-	return defined $backup->{problem} ? 'no valid record' : !$backup->{complete} ? 'incomplete' : !$backup->{verified} ? 'not verified' : $backup->{verified}{good} ? 'verified' : 'DAMAGED';
+	my $verified = $backup->{verified};
+	return defined $backup->{problem} ? 'no valid record' : !$backup->{complete} ? 'incomplete' : !$verified ? 'not verified'
+	  : $verified->{good} ? 'verified' : $verified->{unreadable} ? 'UNREADABLE' : 'DAMAGED';
 }
 
 # The text without a date, which differs between the databases of a run.
@@ -218,7 +220,7 @@ sub json_backup
 		age_seconds => now() - $backup->{started},
 		bytes => $backup->{pipe} || !defined $backup->{bytes} ? undef : $backup->{bytes} + 0,
 		cluster_snapshot => $backup->{cluster_snapshot},
-		verified => $verified ? { time => json_time($verified->{time}), good => json_bool($verified->{good}) } : undef,
+		verified => $verified ? { time => json_time($verified->{time}), map { $_ => json_bool($verified->{$_}) } qw(good unreadable) } : undef,
 		kept_until => $keeps ? { time => json_time($keeps->{until}), newer_backups => $keeps->{newer} } : undef };
 }
 
