@@ -329,6 +329,24 @@ my @chunks = ('incremental = yes', 'compress = none', 'options = --chunk-size=19
 	($rc, undef, $err) = run_backup($now + 6 * DAY, $file);
 	is("$rc$err", '0', 'after a full backup: the backup');
 	cmp_ok(scalar(reused($archive->(6))), '>', 0, 'after a full backup: files that are reused');
+
+	# damage that --verify has found is not copied, and the backup does not count in keep_last
+	my ($shared) = map { $_->{Path} } reused($archive->(6));
+	append_to_file($archive->(6) . "/$shared", 'x');
+	is((run_backup($now + 6 * DAY, '--verify', 'latest', $file))[0], 1, 'damage that is known: --verify');
+	($rc, undef, $err) = run_backup($now + 7 * DAY, '--check', $file);
+	like("$rc$err", qr/^0.*warning: the backup of database "shop" cannot be incremental\n.*no errors, but 1 warning in 1 database\n\z/s, 'damage that is known: --check');
+	($rc, $out, $err) = run_backup($now + 7 * DAY, $file);
+	my $damaged = 'shop/' . time_name($now + 6 * DAY);
+	is("$rc$out$err", "0pg_pardump_backup: warning: the backup of database \"shop\" cannot be incremental\n"
+		  . "pg_pardump_backup: detail: The last verification of the previous backup \"$damaged\" failed, so all rows are dumped.\n", 'damage that is known: the next run');
+	is(scalar(reused($archive->(7))), 0, 'damage that is known: all rows are dumped');
+	my @kept = complete_backups($dir, 'shop');
+	is_deeply([ scalar(@kept), @kept[ 1, 2 ] ], [ 3, map { time_name($now + $_ * DAY) } 6, 7 ], 'damage that is known: two other backups are kept');
+	like((run_backup($now + 7 * DAY, '--list', $file))[1], qr/  verified      after 1 backup .*\n.*  DAMAGED       after 1 backup .*\n.* not verified  after 2 backups /, 'damage that is known: --list');
+	is((run_backup($now + 8 * DAY, $file))[0], 0, 'damage that is known: the run after the next');
+	cmp_ok(scalar(reused($archive->(8))), '>', 0, 'damage that is known: files are reused again');
+	is_deeply([ complete_backups($dir, 'shop') ], [ map { time_name($now + $_ * DAY) } 7, 8 ], 'damage that is known: then it is removed');
 }
 {
 	my ($file, $dir) = backup_config($node, @chunks, 'keep_last = 1', 'pipe = gzip >%D/%f.gz', 'fetch = gzip -dc %D/%f.gz', 'copy = ln %P/%o.gz %D/%f.gz');

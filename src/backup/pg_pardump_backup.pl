@@ -26,7 +26,7 @@ use PardumpBackup::Rebuild qw(rebuild);
 use PardumpBackup::Snapshot qw(check_snapshot take_snapshot databases_of snapshot_options is_template release_database end_snapshot is_in_snapshot);
 use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of database_of folders backups
   unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals hold_backup
-  remove_backup expired write_file);
+  remove_backup is_sound expired write_file);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use constant {
@@ -239,11 +239,19 @@ sub warn_of_strange
 	return;
 }
 
-# The backup whose files an incremental dump reuses; nothing if there is none.
+# The backup whose files an incremental dump reuses; nothing if there is none.  A command that
+# copies a file does not read it, so a backup that may be damaged is not reused.  Files in the
+# directory are compared before they are linked.
 sub previous_of
 {
-	my ($good, $server) = @_;
-	return (grep { !$_->{pipe} == !defined $config->{pipe} && belongs_to($_, $server) } @$good)[0];
+	my ($good, $server, $sums) = @_;
+	my ($newest) = grep { !$_->{pipe} == !defined $config->{pipe} && belongs_to($_, $server) } @$good;
+
+	return $newest if !$config->{incremental} || !$newest || !$newest->{pipe} || is_sound($newest);
+	report('warning', 'the backup of database ' . quoted(database_of($newest->{folder})) . " cannot be incremental\n"
+		  . 'detail: The last verification of the previous backup ' . title($newest) . " failed, so all rows are dumped.\n");
+	$sums->{warnings}++;
+	return;
 }
 
 # Returns the backup.  Dies if it fails, and leaves nothing of it.  The second attempt does not
@@ -654,7 +662,7 @@ sub check
 	{
 		my $folder = folder_of($database);
 		my ($good) = backups($config->{directory}, $folder);
-		my $previous = $server ? previous_of($good, $server) : undef;
+		my $previous = $server ? previous_of($good, $server, \%sums) : undef;
 
 		# pg_pardump does not name it
 		inform('checking database ' . quoted($database));
@@ -703,6 +711,12 @@ sub require_files
 	  . " Then run \"$command\" on that directory.\n";
 }
 
+sub note_verification
+{
+	eval { record_verification(@_); 1 } or report('warning', "could not record the result of the verification: $@");
+	return;
+}
+
 # Returns whether the backup is as it was written.  The function, if there is one, is
 # called about every second with the share of the archive that is done.  Dies if a command
 # does not return the files, and nothing else shows that they are damaged.
@@ -711,12 +725,6 @@ sub verify_one
 	my ($backup, $show) = @_;
 	my ($done, $unread, $damaged) = (0, 0, 0);
 	my $lines = sub {
-sub note_verification
-{
-	eval { record_verification(@_); 1 } or report('warning', "could not record the result of the verification: $@");
-	return;
-}
-
 		my ($line) = @_;
 		if (defined $line && $line =~ /^ *(\d+)%, /)
 		{
@@ -746,6 +754,8 @@ sub note_verification
 	die $error if interrupted();
 	die 'could not verify backup ' . title($backup) . ": another run of pg_pardump_backup removed it\nhint: To list the backups, run \"pg_pardump_backup --list $config->{file}\".\n"
 	  if defined $backup->{path} && !-d $backup->{path};
+	$unread = 0 if $damaged;
+	note_verification($backup, 0, 1) if $unread;
 	die 'could not verify backup ' . title($backup) . ": $error" if $unread || $error !~ /failed with exit code 1\n/;
 	complain('backup ' . title($backup) . " is damaged: $error$keep");
 	return 0;
@@ -754,8 +764,6 @@ sub note_verification
 # Returns a function that shows the progress of --verify, when it has done a number of these
 # archives, and a share of the next one.
 sub progress_of
-	$unread = 0 if $damaged;
-	note_verification($backup, 0, 1) if $unread;
 {
 	my (@archives) = @_;
 	my $known = !grep { !$_->{bytes} } @archives;

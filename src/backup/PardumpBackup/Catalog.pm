@@ -20,7 +20,7 @@ use PardumpBackup::Elsewhere qw(only_stored);
 use PardumpBackup::Message qw(report);
 use PardumpBackup::Programs qw(interrupted);
 use PardumpBackup::Store qw(now time_name time_of is_time_name folder_of database_of folders backups unfinished
-  belongs_to noted_server read_json replace_file);
+  belongs_to noted_server is_sound read_json replace_file);
 
 our @EXPORT_OK = qw(catalog choose_run_name find_backups newest_backups record_verification);
 
@@ -87,7 +87,7 @@ sub catalog
 
 			$keeps{until} = (time_of($backup->{name}) // now()) + $config->{keep_days} * 86400 if defined $config->{keep_days};
 			push @found, described($backup, complete => 1, verified => verification($backup), keeps => $own ? \%keeps : undef);
-			$newer++ if $own;
+			$newer++ if $own && is_sound($backup);
 		}
 		push @found, map { described($_, complete => 0) } unfinished($config->{directory}, $folder);
 	}

@@ -30,7 +30,7 @@ use Time::Local qw(timegm);
 
 our @EXPORT_OK = qw(now time_name time_of is_time_name check_store claim_store note_server noted_server lock_store
   folder_of database_of folders backups unfinished belongs_to adopt_backup same_server begin_backup finish_backup
-  replace_globals rebuild_backup hold_backup remove_backup expired write_file replace_file write_info read_json);
+  replace_globals rebuild_backup hold_backup remove_backup is_sound expired write_file replace_file write_info read_json);
 
 my @SERVER = qw(system_identifier address);
 
@@ -446,13 +446,22 @@ sub remove_backup
 	return;
 }
 
+# Has the last --verify, if any, read the backup and found no damage?
+sub is_sound
+{
+	my ($backup) = @_;
+	my $record = read_json("$backup->{path}/verified.json");
+	return !$record || $record->{good};
+}
+
 # The backups of one folder, the newest first, that need not be kept, because they are
-# neither among the newest nor young.  A backup from the future is young: the clock may be
-# wrong.
+# neither among the newest, of which only sound ones count, nor young.  A backup from the
+# future is young: the clock may be wrong.
 sub expired
 {
 	my ($backups, $keep_last, $keep_days) = @_;
-	my @old = @$backups[ $keep_last .. $#$backups ];
+	my $newer = 0;
+	my @old = grep { my $is_old = $newer >= $keep_last; $newer++ if is_sound($_); $is_old } @$backups;
 
 	return grep { !defined $keep_days || (time_of($_->{name}) // now()) < now() - $keep_days * 86400 } @old;
 }
