@@ -389,6 +389,21 @@ foreach my $try (
 	is_deeply($names->(), [ map { "shop/$_" } @names[ 3, 5 ] ], 'the next run: the index');
 }
 
+# ---- "pipe" fails once for a record and for an index
+
+{
+	my ($file, $dir, $store) = reset_ok('index', 1);
+	my $text = slurp_file($file);
+	my $flag = new_path('flag');
+	write_text($file, $text =~ s/^pipe = \K/{ test %f != backup.json && test %f != index.json || test -e $flag.%f || ! touch $flag.%f; } && /mr);
+	chmod 0600, $file;
+	is((run_backup($now + 2 * DAY, $file))[0], 0, 'pipe fails once: exit code');
+	is_deeply([ grep { !-e "$flag.$_" } 'backup.json', 'index.json' ], [], 'pipe fails once: it has failed');
+	is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 1, 2 ] ], 'pipe fails once: the store');
+	write_text($file, $text);
+	chmod 0600, $file;
+}
+
 # ---- a removal that breaks off: what is left of the backup is not used as a backup
 
 foreach my $what ('list', 'index')

@@ -32,9 +32,7 @@ use PardumpBackup::Store qw(is_time_name folder_of database_of folders backups u
 our @EXPORT_OK = qw(fetch_text fetch_into only_stored write_record note_removal init_store link_store note_link);
 
 use constant {
-	TRIES => 3,
-	# seconds, times the number of failed tries
-	RETRY_WAIT => 0.2,
+	TRIES => 4,
 	MAX_RECORD => 64 * 1024,
 	MAX_GLOBALS => 256 * 1024 * 1024,
 	MAX_NAMES => 64 * 1024 * 1024,
@@ -48,11 +46,13 @@ my %INDEX = (folder => '=index', name => 'index');
 
 my $RECORD = 'backup.json';
 
+# Seconds after the first failed try, twice as many after each further one: a store that is
+# overloaded needs some.  Only tests set them.
+my $RETRY_WAIT = $ENV{PG_PARDUMP_BACKUP_RETRY_WAIT} // 1;
+
 sub name_of { return "$_[0]{folder}/$_[0]{name}"; }
 
 sub shown { return '"' . printable(database_of($_[0]{folder}) . "/$_[0]{name}") . '"'; }
-
-# ---- reading
 
 # Runs a function until it returns a value, but only a few times: a store may fail for a
 # moment.
@@ -65,9 +65,11 @@ sub retry
 		my $value = eval { $function->() };
 		return $value if defined $value;
 		die $@ if interrupted() || $try == TRIES;
-		select undef, undef, undef, RETRY_WAIT * $try;
+		select undef, undef, undef, $RETRY_WAIT * 2**($try - 1);
 	}
 }
+
+# ---- reading
 
 sub fetch_once
 {
@@ -290,13 +292,12 @@ sub read_stored
 			return $record;
 		});
 	};
-	my $record = eval { retry($read) };
-	my $error = $@;
+	my $record = eval { $read->() };
 	if (!$record && !interrupted())
 	{
-		$record = eval { lacks_record($config, \%backup) ? {} : undef };
-		$error = $@ if $@ ne '';
+		$record = eval { lacks_record($config, \%backup) } ? {} : eval { retry($read) };
 	}
+	my $error = $@;
 	die $error if interrupted();
 	return { %backup, problem => $error } if !$record;
 	return { %backup, %$record, complete => %$record && !$record->{removed} ? 1 : 0 };
@@ -315,21 +316,39 @@ sub only_stored
 
 sub encode { return JSON::PP->new->ascii->canonical->pretty->encode({ %{ $_[0] }, format => FORMAT }); }
 
-# Gives the record of a backup to "pipe".
+# Gives a file to "pipe", which may overwrite it.
+sub put
+{
+	my ($config, $place, $name, $text) = @_;
+	retry(sub { pipe_file($config, $place, $name, $text); return 1 });
+	return;
+}
+
+# Dies if "fetch" does not return a file that "pipe" has just stored.
+sub check_stored
+{
+	my ($config, $place, $name, $text) = @_;
+	die "the command of \"fetch\" does not return the file that the command of \"pipe\" has stored\n"
+	  if retry(sub { return fetch_once($config, $place, $name, MAX_RECORD) }) ne $text;
+	return;
+}
+
+# Gives the record of a backup to "pipe".  Returns the text of the record.
 sub put_record
 {
 	my ($config, $backup, %more) = @_;
 	my %record = map { defined $backup->{$_} ? ($_ => $backup->{$_}) : () }
 	  qw(number run started finished verified major globals cluster_snapshot system_identifier address folder);
 
-	pipe_file($config, $backup, $RECORD, encode({ %record, %more, configuration => $config->{name}, time => $backup->{name} }));
-	return;
+	my $text = encode({ %record, %more, configuration => $config->{name}, time => $backup->{name} });
+	put($config, $backup, $RECORD, $text);
+	return $text;
 }
 
 sub put_index
 {
 	my ($config, @names) = @_;
-	pipe_file($config, \%INDEX, 'index.json', encode({ configuration => $config->{name}, backups => [ sort @names ] }));
+	put($config, \%INDEX, 'index.json', encode({ configuration => $config->{name}, backups => [ sort @names ] }));
 	return;
 }
 
@@ -405,9 +424,8 @@ sub init_store
 	  if $error eq '';
 	die $error if interrupted() || $error !~ /^the command of "fetch"/;
 	my $text = encode({ configuration => $config->{name} });
-	pipe_file($config, \%INDEX, 'probe.json', $text);
-	die "the command of \"fetch\" does not return the file that the command of \"pipe\" has stored\n"
-	  if retry(sub { return fetch_once($config, \%INDEX, 'probe.json', MAX_RECORD) }) ne $text;
+	put($config, \%INDEX, 'probe.json', $text);
+	check_stored($config, \%INDEX, 'probe.json', $text);
 
 	my @names = map { map { name_of($_) } grep { $_->{elsewhere} && $_->{recorded} } @{ (backups($directory, $_))[0] } } folders($directory);
 	my @unused = unused_of($config);

@@ -16,6 +16,9 @@ use Test::More;
 our @EXPORT_OK = qw(backup_config run_backup start_backup end_backup failing_programs next_fault
   programs_without_retries complete_backups partial_backups time_name);
 
+# "fetch" and "pipe" are tried again without waiting for seconds.
+$ENV{PG_PARDUMP_BACKUP_RETRY_WAIT} //= 0.05;
+
 # A configuration file of these lines, after those that name a new directory and
 # the server.  Returns its path and the directory.
 sub backup_config
