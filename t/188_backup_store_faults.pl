@@ -290,6 +290,21 @@ foreach my $try (
 	chmod 0600, $file;
 }
 
+# ---- "fetch" does not return what "pipe" has stored: the run that stores a backup fails
+
+foreach my $try ([ 'echo x && ', 'does not return the file that the command of "pipe" has stored' ], [ 'test %f != backup.json && ', 'for file "backup.json" failed with exit code 1' ])
+{
+	my ($prefix, $reason) = @$try;
+	my ($file, $dir, $store) = reset_ok('list', 1);
+	my $text = slurp_file($file);
+	write_text($file, $text =~ s/^fetch = \K/$prefix/mr);
+	chmod 0600, $file;
+	failed_ok("fetch $reason", 2, qr/error: could not back up database "shop": the command of "fetch" \Q$reason\E\n/, $file);
+	is_deeply([ [ complete_backups($dir, 'shop') ], [ map { s/.*\///r } glob "$store/shop/*" ] ], [ ([ @names[ 0, 1 ] ]) x 2 ], "fetch $reason: the older backups are kept");
+	write_text($file, $text);
+	chmod 0600, $file;
+}
+
 # ---- fetch fails once, or always; data that is damaged
 
 {

@@ -373,8 +373,11 @@ sub write_record
 	# before it is there, so that a removal knows it
 	$backup->{recorded} = JSON::PP::true;
 	write_info($backup);
-	put_record($config, $backup);
-	change_index($config, sub { $_[0]{ name_of($backup) } = 1 }) if $config->{store};
+	my $text = put_record($config, $backup);
+	return if !$config->{store};
+	# before old backups are removed
+	check_stored($config, $backup, $RECORD, $text);
+	change_index($config, sub { $_[0]{ name_of($backup) } = 1 });
 	return;
 }
 
