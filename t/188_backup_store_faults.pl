@@ -126,6 +126,14 @@ sub statuses
 	is_deeply(decode_json(slurp_file($index))->{backups}, [ map { "shop/$_" } @names[ 0, 1, 2 ] ], 'no record, no index: the new index names it, too');
 }
 
+# "list" shows a record, in whose name "pipe" has put other text, but "fetch" does not return it
+{
+	my ($file, $dir, $store) = reset_ok('list', 0);
+	rename "$store/shop/$names[1]/backup.json", "$store/shop/$names[1]/data-backup.json" or die "could not rename: $!";
+	is(statuses($file), "1 $names[0] not verified $names[1] no valid record", 'a record of another name: --list');
+	failed_ok('a record of another name: latest', 2, qr/error: the latest backup of database "shop" is not known: /, '--verify', 'latest', $file);
+}
+
 # ---- records that are damaged, forged, or of something else
 
 foreach my $try (

@@ -269,11 +269,12 @@ sub check_server
 	return;
 }
 
-# Has the store no record of this backup?  Only the command of "list" can answer.
+# Has the store no record of this backup?  Only the command of "list" can answer.  "pipe" may
+# add other text to the name of the record.
 sub lacks_record
 {
 	my ($config, $backup) = @_;
-	return $config->{list} && !(grep { /^\Q$RECORD\E(?:\.[\w.-]+)?\z/ } list_folder($config, name_of($backup)));
+	return $config->{list} && !(grep { /\Q$RECORD\E/ } list_folder($config, name_of($backup)));
 }
 
 # A backup of the store, with the values of its record: "complete", incomplete, "removed" if
