@@ -244,7 +244,7 @@ foreach my $what ('list', 'index')
 		  . "pg_pardump_backup: hint: To make the records of these backups in another directory, run \"pg_pardump_backup --rebuild $file\".\n", 'a store with an index: --init');
 
 	# the directory is enough to make a lost index again
-	unlink "$store/=index/index/index.json" or die "could not remove the index: $!";
+	unlink(map { "$store/=index/index/$_" } 'index.json', 'index_copy.json') == 2 or die "could not remove the index: $!";
 	like(said(1, $file), qr/\A1.*$missing\z/, 'a lost index: a run');
 	is(said(1, '--init', $file), "0pg_pardump_backup: made the index of the store, with 2 backups\n", 'a lost index: --init');
 	is_deeply(index_names($store), [ "odd=20name/$names[0]", "shop/$names[0]" ], 'a lost index: the new one');

@@ -121,7 +121,7 @@ sub statuses
 	is((run_backup($now + 2 * DAY, $file))[0], 0, 'no record, index: the next run');
 	my $index = "$store/=index/index/index.json";
 	is_deeply(decode_json(slurp_file($index))->{backups}, [ map { "shop/$_" } @names[ 0, 1, 2 ] ], 'no record, index: the index names it');
-	unlink $index or die "could not remove the index: $!";
+	unlink($index, $index =~ s/index\.json/index_copy.json/r) == 2 or die "could not remove the index: $!";
 	is((run_backup($now + 2 * DAY, '--init', $file))[0], 0, 'no record, no index: --init');
 	is_deeply(decode_json(slurp_file($index))->{backups}, [ map { "shop/$_" } @names[ 0, 1, 2 ] ], 'no record, no index: the new index names it, too');
 }
@@ -268,9 +268,20 @@ foreach my $try (
 	my ($file, $dir, $store) = reset_ok('index', 0);
 	my $path = "$store/=index/index/index.json";
 	my $text = $change->(slurp_file($path));
-	write_text($path, $text);
+	write_text($_, $text) foreach $path, $path =~ s/index\.json/index_copy.json/r;
 	failed_ok("index, $what: @$_", 2, qr/error: file "index\.json" in the store is not valid: $message\n/, @$_, $file) foreach ['--list'], ['--rebuild'], [];
 	is(slurp_file($path), $text, "index, $what: no run replaces it");
+}
+foreach my $copy ('index.json', 'index_copy.json')
+{
+	# the host was lost while it wrote this copy
+	my ($file, $dir, $store) = reset_ok('index', 0);
+	write_text("$store/=index/index/$copy", '{ "back');
+	is(statuses($file), "0 $names[0] not verified $names[1] not verified", "half of $copy: --list");
+	is((run_backup($now + 2 * DAY, '--rebuild', $file))[0], 0, "half of $copy: --rebuild");
+	my ($rc, undef, $err) = run_backup($now + 2 * DAY, $file);
+	is("$rc$err", '0', "half of $copy: a run");
+	is_deeply([ map { decode_json(slurp_file($_))->{backups} } glob "$store/=index/index/index*.json" ], [ ([ map { "shop/$_" } @names[ 1, 2 ] ]) x 2 ], "half of $copy: the run writes both");
 }
 {
 	# "fetch" that fails, always or for the index only: there may be one
@@ -278,7 +289,7 @@ foreach my $try (
 	my $text = slurp_file($file);
 	my $index = slurp_file("$store/=index/index/index.json");
 	foreach my $try (
-		[ 'fetch of the index fails', $text =~ s/^fetch = \K/test %f != index.json && /mr ],
+		[ 'fetch of the index fails', $text =~ s/^fetch = \K/test %f != index.json && test %f != index_copy.json && /mr ],
 		[ 'fetch fails', $text =~ s/^fetch = cat \K/\/nowhere/mr ])
 	{
 		my ($what, $changed) = @$try;

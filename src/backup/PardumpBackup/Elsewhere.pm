@@ -7,6 +7,8 @@
 # backups come from the command of "list", or without it from an index, a file that "pipe"
 # gets again after each new backup and before each removal.  A run reads the index, and
 # adds or removes its own names only: the directory may be empty, or older than the store.
+# If a host dies while it writes the index, the second copy remains, which is written last.
+# A backup is complete only when both copies name it, so either copy is enough.
 # Commands cannot say that a file is missing, so an index that cannot be read is an error;
 # only --init writes an index without reading one.
 #
@@ -43,6 +45,8 @@ use constant {
 
 # The place of the index.  The folder of no database has this name: see folder_of().
 my %INDEX = (folder => '=index', name => 'index');
+
+my @INDEX_FILES = ('index.json', 'index_copy.json');
 
 my $RECORD = 'backup.json';
 
@@ -192,10 +196,27 @@ sub check_index
 	return $names;
 }
 
+# The names in a copy of the index that can be read.  Otherwise dies, with the error of a copy
+# that exists, if there is one.
+sub read_index
+{
+	my ($config) = @_;
+	my @errors;
+
+	foreach my $file (@INDEX_FILES)
+	{
+		my $names = eval { fetch_checked($config, \%INDEX, $file, MAX_NAMES, sub { check_index($config, $_[0]) }) };
+		return $names if $names;
+		push @errors, $@;
+	}
+	my ($error) = ((grep { !/^the command of "fetch"/ } @errors), @errors);
+	die $error;
+}
+
 sub names_of_index
 {
 	my ($config) = @_;
-	return @{ retry(sub { return fetch_checked($config, \%INDEX, 'index.json', MAX_NAMES, sub { check_index($config, $_[0]) }) }) };
+	return @{ retry(sub { return read_index($config) }) };
 }
 
 sub names
@@ -349,7 +370,8 @@ sub put_record
 sub put_index
 {
 	my ($config, @names) = @_;
-	put($config, \%INDEX, 'index.json', encode({ configuration => $config->{name}, backups => [ sort @names ] }));
+	my $text = encode({ configuration => $config->{name}, backups => [ sort @names ] });
+	put($config, \%INDEX, $_, $text) foreach @INDEX_FILES;
 	return;
 }
 
