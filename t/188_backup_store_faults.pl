@@ -305,6 +305,14 @@ foreach my $copy ('index.json', 'index_copy.json')
 	}
 	failed_ok('fetch fails: --init', 2, qr/error: the command of "fetch" for file "probe\.json" failed with exit code 1\n/, '--init', $file);
 	is(slurp_file("$store/=index/index/index.json"), $index, 'fetch fails: --init does not replace the index');
+
+	# but only until --init has stored another file
+	reset_ok('index', 0);
+	write_text($file, $text =~ s/^fetch = \K/{ test %f = probe.json || test -e $store\/=index\/index\/probe.json; } && /mr);
+	chmod 0600, $file;
+	unlink "$store/=index/index/probe.json" or die "could not remove a file: $!";
+	failed_ok('fetch fails for a moment: --init', 2, qr/\Apg_pardump_backup: error: the store already has an index, which names 2 backups\n/, '--init', $file);
+	is(slurp_file("$store/=index/index/index.json"), $index, 'fetch fails for a moment: --init does not replace the index');
 	write_text($file, $text);
 	chmod 0600, $file;
 }

@@ -437,11 +437,15 @@ sub unused_of
 
 # Makes the index of a store that has none, with the backups whose records are in the
 # directory.  Only a user knows that a store is new.  But if "fetch" returns another file that
-# "pipe" has just stored, it is not the store that fails.
+# "pipe" has just stored, and then no index, it is not the store that fails.
 sub init_store
 {
 	my ($config) = @_;
 	my $directory = $config->{directory};
+	my $text = encode({ configuration => $config->{name} });
+
+	put($config, \%INDEX, 'probe.json', $text);
+	check_stored($config, \%INDEX, 'probe.json', $text);
 	my @present = eval { names_of_index($config) };
 	my $error = $@;
 
@@ -449,9 +453,6 @@ sub init_store
 	  . "hint: To make the records of these backups in another directory, run \"pg_pardump_backup --rebuild $config->{file}\".\n"
 	  if $error eq '';
 	die $error if interrupted() || $error !~ /^the command of "fetch"/;
-	my $text = encode({ configuration => $config->{name} });
-	put($config, \%INDEX, 'probe.json', $text);
-	check_stored($config, \%INDEX, 'probe.json', $text);
 
 	my @names = map { map { name_of($_) } grep { $_->{elsewhere} && $_->{recorded} } @{ (backups($directory, $_))[0] } } folders($directory);
 	my @unused = unused_of($config);
