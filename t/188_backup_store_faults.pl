@@ -369,6 +369,29 @@ foreach my $try ([ 'echo x && ', 'does not return the file that the command of "
 	failed_ok('damage: --restore', 2, qr/error: pg_parrestore failed with exit code 1\n/, '--restore', 'latest', '--to=unread', $file);
 }
 
+# ---- the store lacks backups that it should contain, or "list" prints nothing
+
+{
+	my ($file, $dir, $store) = reset_ok('list', 1);
+	my $text = slurp_file($file);
+	write_text($file, $text =~ s/^list = \K.*/true %d/mr);
+	chmod 0600, $file;
+	failed_ok("list prints nothing: @$_", 2, qr/error: the store lacks 2 of the 2 backups whose records are in directory "\Q$dir\E"\n.*detail: For example, backup "shop\/$names[1]" is missing\.\n.*hint: /, @$_, $file) foreach [], ['--check'];
+	reset_ok('list', 0);
+	failed_ok('list prints nothing: --rebuild', 2, qr/\Apg_pardump_backup: error: the store contains no backups\n.*hint: .*\n\z/, '--rebuild', $file);
+	ok(!-e "$dir/.store", 'list prints nothing: the directory does not contain all backups');
+	foreach my $try ([ 'remove = none', '0' ], [ 'remove', "0pg_pardump_backup: warning: the store lacks 1 of the 2 backups whose records are in directory \"$dir\"\n" ])
+	{
+		my ($what, $expected) = @$try;
+		reset_ok('list', 1);
+		write_text($file, $what eq 'remove' ? $text : $text =~ s/^remove = .*/$what/mr);
+		chmod 0600, $file;
+		system_or_bail('rm', '-rf', "$store/shop/$names[0]");
+		my ($rc, undef, $err) = run_backup($now + 2 * DAY, $file);
+		is($rc . $err =~ s/\n\K.*//sr, $expected, "$what: a backup that the store lacks");
+	}
+}
+
 # ---- what --rebuild does not change
 
 {

@@ -31,7 +31,7 @@ use PardumpBackup::Programs qw(interrupted pipe_file fetch_command list_command 
 use PardumpBackup::Store qw(is_time_name folder_of database_of folders backups unfinished same_server
   noted_server read_json replace_file write_info);
 
-our @EXPORT_OK = qw(fetch_text fetch_into only_stored write_record note_removal init_store link_store note_link);
+our @EXPORT_OK = qw(fetch_text fetch_into only_stored write_record note_removal init_store link_store note_link recorded_names);
 
 use constant {
 	TRIES => 4,
@@ -224,6 +224,14 @@ sub names
 	my ($config) = @_;
 	my %names = map { $_ => 1 } $config->{list} ? names_of_list($config) : names_of_index($config);
 	return sort keys %names;
+}
+
+# The names of the directory's complete backups whose records were stored.
+sub recorded_names
+{
+	my ($config) = @_;
+	my $directory = $config->{directory};
+	return map { map { name_of($_) } grep { $_->{elsewhere} && $_->{recorded} } @{ (backups($directory, $_))[0] } } folders($directory);
 }
 
 # The names of the directory's backups, complete or not.
@@ -441,7 +449,6 @@ sub unused_of
 sub init_store
 {
 	my ($config) = @_;
-	my $directory = $config->{directory};
 	my $text = encode({ configuration => $config->{name} });
 
 	put($config, \%INDEX, 'probe.json', $text);
@@ -454,7 +461,7 @@ sub init_store
 	  if $error eq '';
 	die $error if interrupted() || $error !~ /^the command of "fetch"/;
 
-	my @names = map { map { name_of($_) } grep { $_->{elsewhere} && $_->{recorded} } @{ (backups($directory, $_))[0] } } folders($directory);
+	my @names = recorded_names($config);
 	my @unused = unused_of($config);
 	put_index($config, @names, @unused);
 	note_link($config, @unused);
@@ -494,6 +501,27 @@ sub warn_of_unknown
 	return;
 }
 
+# Looks for backups of the directory that the store does not contain.  If it contains none of
+# them, "list" probably prints something else, or the commands use another store.  With
+# "remove = none", the store may remove backups first, even all of them.
+sub check_missing
+{
+	my ($config, @names) = @_;
+	my %stored = map { $_ => 1 } @names;
+	# a folder that cannot be read does not prevent a run, which reports it elsewhere
+	my @recorded = eval { recorded_names($config) };
+	my @missing = grep { !$stored{$_} } @recorded;
+	my ($n, $of, $removes) = (scalar @missing, scalar @recorded, scalar @{ $config->{remove} });
+
+	return if !$n || $n < $of && !$removes;
+	my $text = "the store lacks $n of the $of backups whose records are in directory \"$config->{directory}\"\n"
+	  . "detail: For example, backup \"$missing[0]\" is missing.\n"
+	  . "hint: Check the commands in the configuration. If \"pipe\" leads to another store now, set \"directory\" to an empty directory.\n";
+	die $text if $n == $of && $removes;
+	report('warning', $text);
+	return;
+}
+
 # Returns the names of all backups in the store.  Dies if they cannot be read, and for a
 # directory that is not yet linked with the store, if the directory does not know them: no
 # run would ever remove them.  With $changes, links the directory with the store.
@@ -506,6 +534,7 @@ sub link_store
 	return if !$config->{store};
 	my %known = map { $_ => 1 } @unused;
 	my @names = names_for_run($config);
+	check_missing($config, @names);
 	if (($link->{pipe} // '') eq $config->{pipe})
 	{
 		# a folder that cannot be read does not prevent a run, which reports it elsewhere

@@ -8,7 +8,7 @@ use warnings;
 
 use Exporter 'import';
 use JSON::PP;
-use PardumpBackup::Elsewhere qw(only_stored note_link);
+use PardumpBackup::Elsewhere qw(only_stored note_link recorded_names);
 use PardumpBackup::Message qw(inform report printable counted);
 use PardumpBackup::Programs qw(interrupted);
 use PardumpBackup::Store qw(database_of backups note_server rebuild_backup);
@@ -57,8 +57,10 @@ sub rebuild
 {
 	my ($config, $claim) = @_;
 	my (@rebuilt, @unused, $failed, %servers);
+	my @stored = only_stored($config);
 
-	foreach my $backup (sort { $a->{folder} cmp $b->{folder} || ($a->{number} // 0) <=> ($b->{number} // 0) } only_stored($config))
+	die "the store contains no backups\nhint: Check the commands in the configuration.\n" if !@stored && !recorded_names($config);
+	foreach my $backup (sort { $a->{folder} cmp $b->{folder} || ($a->{number} // 0) <=> ($b->{number} // 0) } @stored)
 	{
 		my $shown = title($backup);
 
