@@ -265,7 +265,7 @@ foreach my $with_list (1, 0)
 	my $set_back = sub { system_or_bail('rm', '-rf', $dir); system_or_bail('cp', '-a', "$dir.old", $dir) };
 	my $warning = sub {
 		my ($n, $newest) = @_;
-		return "pg_pardump_backup: warning: the store contains backups that are newer than those in directory \"$dir\"\n"
+		return "pg_pardump_backup: warning: the store contains backups whose records are not in directory \"$dir\"\n"
 		  . "pg_pardump_backup: detail: $n backups, for example \"shop/$newest\".\n"
 		  . "pg_pardump_backup: hint: Run \"pg_pardump_backup --rebuild $file\".\n";
 	};

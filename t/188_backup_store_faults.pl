@@ -392,6 +392,31 @@ foreach my $try ([ 'echo x && ', 'does not return the file that the command of "
 	}
 }
 
+# ---- records that --rebuild could not read: each run warns until it can
+
+{
+	my ($file, $dir, $store) = reset_ok('list', 0);
+	my $text = slurp_file($file);
+	write_text($file, $text =~ s/^fetch = \K/exit 7; /mr);
+	chmod 0600, $file;
+	failed_ok('records that cannot be read: --rebuild', 2, qr/could not rebuild the record of backup "shop\/$names[1]": the command of "fetch" .*rebuilt 0 records/s, '--rebuild', $file);
+	write_text($file, $text =~ s/^keep_last = \K.*/5/mr);
+	chmod 0600, $file;
+	foreach my $night (2, 3)
+	{
+		my ($rc, undef, $err) = run_backup($now + $night * DAY, $file);
+		like("$rc$err", qr/\A0pg_pardump_backup: warning: the store contains backups whose records are not in directory "\Q$dir\E"\n.*detail: 2 backups, for example "shop\/$names[1]"\.\n.*hint: .* --rebuild \Q$file\E"\.\n\z/,
+			"records that cannot be read, night $night: a warning");
+	}
+	my ($rc, undef, $err) = run_backup($now + 4 * DAY, '--rebuild', $file);
+	is("$rc$err", "0pg_pardump_backup: rebuilt 2 records in directory \"$dir\"\n", 'records that can be read again: --rebuild');
+	($rc, undef, $err) = run_backup($now + 4 * DAY, $file);
+	is("$rc$err", '0', 'records that can be read again: a run');
+	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 0 .. 4 ] ], 'records that can be read again: all backups');
+	write_text($file, $text);
+	chmod 0600, $file;
+}
+
 # ---- what --rebuild does not change
 
 {

@@ -13,7 +13,7 @@
 # only --init writes an index without reading one.
 #
 # The file ".store" in the directory states that the directory contained all backups of the
-# store, except some that --rebuild could not use.
+# store, except some that --rebuild could not use, and some whose records it could not read.
 #
 # Everything that comes from the store may be damaged or forged: it is read up to a limit,
 # and checked before it is used.
@@ -329,7 +329,7 @@ sub read_stored
 	}
 	my $error = $@;
 	die $error if interrupted();
-	return { %backup, problem => $error } if !$record;
+	return { %backup, problem => $error, unread => $error =~ /^the command of "fetch"/ ? 1 : 0 } if !$record;
 	return { %backup, %$record, complete => %$record && !$record->{removed} ? 1 : 0 };
 }
 
@@ -427,20 +427,20 @@ sub note_removal
 
 sub link_file { return "$_[0]{directory}/.store"; }
 
-# The directory contains all backups of the store, except those of these names.
+# The directory contains all backups of the store, except those of these names, which --rebuild
+# could not use, or not read.
 sub note_link
 {
-	my ($config, @unused) = @_;
-	replace_file(link_file($config), encode({ pipe => $config->{pipe}, unused => \@unused }));
+	my ($config, $unused, $unread) = @_;
+	replace_file(link_file($config), encode({ pipe => $config->{pipe}, unused => $unused, unread => $unread }));
 	return;
 }
 
-# The names of backups that --rebuild could not use.
-sub unused_of
+sub read_link
 {
 	my ($config) = @_;
 	my $link = read_json(link_file($config)) // {};
-	return ref $link->{unused} eq 'ARRAY' ? @{ $link->{unused} } : ();
+	return ($link->{pipe} // '', map { ref $link->{$_} eq 'ARRAY' ? $link->{$_} : [] } qw(unused unread));
 }
 
 # Makes the index of a store that has none, with the backups whose records are in the
@@ -462,10 +462,11 @@ sub init_store
 	die $error if interrupted() || $error !~ /^the command of "fetch"/;
 
 	my @names = recorded_names($config);
-	my @unused = unused_of($config);
-	put_index($config, @names, @unused);
-	note_link($config, @unused);
-	return (@names, @unused);
+	my (undef, $unused, $unread) = read_link($config);
+	push @names, @$unused, @$unread;
+	put_index($config, @names);
+	note_link($config, $unused, $unread);
+	return @names;
 }
 
 # The names for a run or --check.
@@ -481,11 +482,13 @@ sub names_for_run
 }
 
 # Backups of the store that are newer than all backups of their databases in the directory:
-# the directory was replaced by an older copy.
+# the directory was replaced by an older copy.  And backups whose records --rebuild could not
+# read: the store may have failed for a moment.
 sub warn_of_unknown
 {
-	my ($config, $known, @names) = @_;
+	my ($config, $known, $unread, @names) = @_;
 	my %local = local_names($config);
+	my %unread = map { $_ => 1 } @$unread;
 	my @unknown = grep { !$local{$_} && !$known->{$_} } @names;
 	my %newest;
 
@@ -494,10 +497,10 @@ sub warn_of_unknown
 		my ($folder, $name) = split m{/}, $backup;
 		$newest{$folder} = $name;
 	}
-	my @newer = grep { my ($folder, $name) = split m{/}; $name gt ($newest{$folder} // '') } @unknown;
-	report('warning', "the store contains backups that are newer than those in directory \"$config->{directory}\"\n"
-		  . 'detail: ' . counted(scalar @newer, 'backup') . ", for example \"$newer[-1]\".\n"
-		  . "hint: Run \"pg_pardump_backup --rebuild $config->{file}\".\n") if @newer;
+	my @lost = grep { my ($folder, $name) = split m{/}; $unread{$_} || $name gt ($newest{$folder} // '') } @unknown;
+	report('warning', "the store contains backups whose records are not in directory \"$config->{directory}\"\n"
+		  . 'detail: ' . counted(scalar @lost, 'backup') . ", for example \"$lost[-1]\".\n"
+		  . "hint: Run \"pg_pardump_backup --rebuild $config->{file}\".\n") if @lost;
 	return;
 }
 
@@ -528,17 +531,16 @@ sub check_missing
 sub link_store
 {
 	my ($config, $changes) = @_;
-	my $link = read_json(link_file($config)) // {};
-	my @unused = unused_of($config);
+	my ($pipe, $unused, $unread) = read_link($config);
 
 	return if !$config->{store};
-	my %known = map { $_ => 1 } @unused;
+	my %known = map { $_ => 1 } @$unused;
 	my @names = names_for_run($config);
 	check_missing($config, @names);
-	if (($link->{pipe} // '') eq $config->{pipe})
+	if ($pipe eq $config->{pipe})
 	{
 		# a folder that cannot be read does not prevent a run, which reports it elsewhere
-		eval { warn_of_unknown($config, \%known, @names) };
+		eval { warn_of_unknown($config, \%known, $unread, @names) };
 		return @names;
 	}
 	%known = (%known, local_names($config));
@@ -547,7 +549,7 @@ sub link_store
 	  . 'detail: ' . counted(scalar @unknown, 'backup') . ", for example \"$unknown[-1]\".\n"
 	  . "hint: Run \"pg_pardump_backup --rebuild $config->{file}\".\n"
 	  if @unknown;
-	note_link($config, @unused) if $changes;
+	note_link($config, $unused, $unread) if $changes;
 	return @names;
 }
 

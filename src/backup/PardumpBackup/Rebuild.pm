@@ -56,7 +56,7 @@ sub rebuild_record
 sub rebuild
 {
 	my ($config, $claim) = @_;
-	my (@rebuilt, @unused, $failed, %servers);
+	my (@rebuilt, @unused, @unread, $failed, %servers);
 	my @stored = only_stored($config);
 
 	die "the store contains no backups\nhint: Check the commands in the configuration.\n" if !@stored && !recorded_names($config);
@@ -71,7 +71,7 @@ sub rebuild
 			next;
 		}
 		die $@ if interrupted();
-		push @unused, "$backup->{folder}/$backup->{name}";
+		push @{ $backup->{unread} ? \@unread : \@unused }, "$backup->{folder}/$backup->{name}";
 		if (!$backup->{complete} && !$backup->{removed} && !defined $backup->{problem})
 		{
 			report('warning', "backup $shown in the store is incomplete\n"
@@ -85,7 +85,7 @@ sub rebuild
 	$servers{ join "\n", @$_{qw(system_identifier address)} } = $_ foreach @rebuilt;
 	my ($server) = values %servers;
 	note_server($config->{directory}, $config->{name}, $server) if keys %servers == 1 && !defined $claim->{system_identifier};
-	note_link($config, @unused);
+	note_link($config, \@unused, \@unread);
 	inform('rebuilt ' . counted(scalar @rebuilt, 'record') . " in directory \"$config->{directory}\"");
 	return !$failed;
 }
