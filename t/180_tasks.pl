@@ -158,7 +158,7 @@ foreach my $try ([ 'id % 2 = 0', 0, qr/\A\z/ ],
 	my ($where, $want, $message) = @$try;
 	my ($dir, $plan) = map { new_path($_) } qw(twice plan);
 	mkdir $dir or die "could not make \"$dir\": $!";
-	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $connstr, '--tasks=1', '-Z', 'none', "--where=big:$where", '--no-chunks',
+	my ($rc, undef, $err) = run_program('pg_pardump', '-d', $connstr, '--tasks=1', '-Z', 'gzip:1', "--where=big:$where", '--no-chunks',
 		"--plan=$plan/plan.json", "--pipe=cat >$dir/%f", runner("one 0\none 0"));
 	is($rc, $want, "run twice, $where: exit code");
 	like($err, $message, "run twice, $where: message");

@@ -72,16 +72,28 @@ run_workers(Dump *dump)
 static CompressSpec
 choose_compression(const Options *options, int pg_dump_major)
 {
-	if (!options->compress_given)
-		return compress_spec_default(pg_dump_major);
-	if (!compress_method_readable(options->compress.method, pg_dump_major))
+	CompressSpec spec = options->compress_given ? options->compress :
+		compress_spec_default(pg_dump_major);
+
+	if (!compress_method_readable(spec.method, pg_dump_major))
 	{
 		pg_log_error("pg_restore of PostgreSQL %d cannot read archives compressed with \"%s\"",
 					 pg_dump_major,
 					 compress_method_name(options->compress.method));
 		pg_fatal_hint("Use gzip or none, or use --pg-dump to specify a newer pg_dump.");
 	}
-	return options->compress;
+
+	/*
+	 * If two attempts of a task store the same file with --pipe, they must
+	 * store the same bytes, because the manifest contains one checksum.  The
+	 * library for gzip's level 1, ISA-L, does not guarantee this: now and
+	 * then it misses a match, depending on the address of its state.  The
+	 * library for the other levels, libdeflate, does.
+	 */
+	if (options->tasks && options->pipe_command &&
+		spec.method == COMPRESS_GZIP && spec.level == 1)
+		spec.level = 2;
+	return spec;
 }
 
 /*
