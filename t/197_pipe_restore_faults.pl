@@ -183,6 +183,36 @@ foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
 	like(pipe_failed(pipe_copy(), 'endless list', failing_command($stock_plain, $name, 'yes "' . '0' x 400 . '1 blob_1.dat"'), '--retries=0'), qr/command for file "\Q$name\E" returned more than 512 MB\n/, 'endless list: message');
 }
 
+# Without a manifest, a command that returns nothing for a large object.  The file may be missing,
+# or be that of an empty object, for which pg_dump writes nothing, except with gzip.
+foreach my $method ('none', $node->pg_version >= 16 ? qw(lz4 zstd) : ())
+{
+	my $dir = $method eq 'none' ? $stock_plain : dump_ok($node, 'shop', "pg_dump $method", 'pg_dump', "-Z$method");
+	my ($name, $empty) = map { s/.*\///r } map { glob "$dir/$_.dat*" } qw(blob_1003 blob_2000);
+	foreach my $program ('pg_parrestore', 'pg_pardump')
+	{
+		my $what = "no large object, $method, $program";
+		my $log = new_path('log');
+		my $nothing = failing_command($dir, $name, "echo >>$log");
+		my $once = failing_command($dir, $name, 'true', new_path('flag'));
+		$db = pipe_copy();
+		my @run = $program eq 'pg_pardump' ? ($program, '--verify') : ($program, '-d', $node->connstr($db));
+		my $warning = sub { return qr/\A$program: warning: archive "[^\n]*" has no manifest\n[^\n]*\n$program: warning: commands of archive "[^\n]*" returned no data for $_[0]\n$program: detail: [^\n]* missing: $_[1]\.\n$program: hint: Check in the storage [^\n]*\n\z/; };
+		my ($rc, undef, $said) = run_program(@run, "--pipe=$nothing", '-j2');
+		is($rc, 0, "$what: exit code");
+		like($said, $warning->('2 large objects', $program eq 'pg_pardump' ? qr/$name, $empty|$empty, $name/ : qr/$name, $empty/), "$what: message");
+		is(slurp_file($log), "\n\n", "$what: the command is run twice");
+		$db = pipe_copy();
+		$run[-1] = $node->connstr($db) if $program ne 'pg_pardump';
+		($rc, undef, $said) = run_program(@run, "--pipe=$once");
+		is($rc, 0, "$what, once: exit code");
+		like($said, $warning->('1 large object', $empty), "$what, once: message");
+		shop_copied_ok($db, "$what, once") if $program ne 'pg_pardump';
+	}
+}
+like(pipe_failed(pipe_copy(), 'no large object, gzip', failing_command($stock, 'blob_1003.dat.gz', 'true'), '--retries=0'),
+	qr/error: could not read large objects of entry \d+: its compressed data is cut off\n/, 'no large object, gzip: message');
+
 # ---- a run that is ended also ends its commands
 
 {

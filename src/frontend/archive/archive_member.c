@@ -291,6 +291,8 @@ struct ArchiveObjects
 										 * it is opened */
 	const Oid  *oids;			/* remaining ones, if the list is not read */
 	int			n_oids;
+	bool		is_read_twice;	/* the command of the current object was run
+								 * again, because it had returned no data */
 	char	   *error;
 };
 
@@ -394,6 +396,7 @@ name_object(ArchiveObjects *objects, Oid oid)
 	char	   *name = archive_name_large_object(oid, COMPRESS_NONE);
 
 	strlcpy(objects->name, name, sizeof(objects->name));
+	objects->is_read_twice = false;
 	free(name);
 }
 
@@ -575,7 +578,23 @@ archive_objects_read(ArchiveObjects *objects, void *buf, size_t size)
 	len = data_reader_read(objects->reader, buf, size);
 	if (len < 0)
 		archive_member_fail(objects, "%s", data_reader_error(objects->reader));
-	return len;
+	if (len != 0 || objects->is_read_twice ||
+		!archive_objects_has_no_data(objects))
+		return len;
+	/* no pause: the file of an empty object may be empty */
+	objects->is_read_twice = true;
+	close_object(objects);
+	return archive_objects_read(objects, buf, size);
+}
+
+bool
+archive_objects_has_no_data(const ArchiveObjects *objects)
+{
+	const Archive *archive = objects->archive;
+
+	return archive->commands && archive->manifest == NULL &&
+		objects->error == NULL && objects->reader &&
+		data_reader_stored_bytes(objects->reader) == 0;
 }
 
 char *

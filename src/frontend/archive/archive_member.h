@@ -118,6 +118,15 @@ extern ArchiveObjects *archive_objects_open_some(const Archive *archive,
 extern ssize_t archive_objects_read(ArchiveObjects *objects, void *buf,
 									size_t size);
 
+/*
+ * Has a command returned nothing for the current object, which was read to
+ * its end, and is there no manifest that contains its size?  Except with
+ * gzip, pg_dump stores an empty object as an empty file.  But some commands
+ * return nothing for a missing file, too.  So before the object is taken for
+ * empty, archive_objects_read() runs the command once more.
+ */
+extern bool archive_objects_has_no_data(const ArchiveObjects *objects);
+
 /* Returns the error message, owned, or NULL if there was no error. */
 extern char *archive_objects_error(const ArchiveObjects *objects);
 

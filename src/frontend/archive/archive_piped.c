@@ -15,6 +15,7 @@
 #include "archive/toc_file.h"
 #include "base/checksum.h"
 #include "base/interrupt.h"
+#include "base/units.h"
 #include "options/option_table.h"
 #include "stream/regular_file.h"
 
@@ -167,6 +168,36 @@ archive_piped_identity(const Options *options, const char *pattern)
 	if (archive->manifest)
 		manifest_free(archive->manifest);
 	return identity;
+}
+
+/* ----------
+ * Files of large objects for which commands return no data.
+ * ----------
+ */
+
+/* The number of files that the warning names. */
+#define MOST_NAMES 10
+
+void
+archive_piped_add_empty(PQExpBuffer names, int *n, const char *name)
+{
+	if (*n < MOST_NAMES)
+		appendPQExpBuffer(names, "%s%s", *n > 0 ? ", " : "", name);
+	else if (*n == MOST_NAMES)
+		appendPQExpBufferStr(names, ", ...");
+	(*n)++;
+}
+
+void
+archive_piped_warn_empty(const Archive *archive, const char *names, int n)
+{
+	if (n == 0)
+		return;
+	pg_log_warning("commands of archive \"%s\" returned no data for %d large object%s",
+				   archive->path, n, units_plural(n));
+	pg_log_warning_detail("Without a manifest, it is not known whether a file is empty, because the large object is empty, or missing: %s.",
+						  names);
+	pg_log_warning_hint("Check in the storage that these files exist.");
 }
 
 /* ----------

@@ -35,6 +35,16 @@ extern char *archive_piped_identity(const Options *options,
 									const char *pattern);
 
 /*
+ * Add the name of another file of a large object for which a command has
+ * returned no data, although no manifest shows that it is empty.  Then print
+ * a warning about these n files; none if n is 0.
+ */
+extern void archive_piped_add_empty(PQExpBuffer names, int *n,
+									const char *name);
+extern void archive_piped_warn_empty(const Archive *archive,
+									 const char *names, int n);
+
+/*
  * Let a command copy a file into another archive, where it gets this name.
  * The pattern of the archive's commands contains %o.  The file does not pass
  * through this process, so its contents are not checked.  A command that

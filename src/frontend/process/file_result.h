@@ -44,6 +44,7 @@ typedef struct FileResult
 	const char *new_reason;		/* why it is new, although there is a previous
 								 * archive: a constant, or the plan's text;
 								 * otherwise NULL */
+	bool		no_data;		/* see archive_objects_has_no_data() */
 	volatile bool incomplete;	/* if done: some or all rows could not be
 								 * loaded, and were left out */
 	volatile bool done;			/* set last, when the others are valid */

@@ -18,7 +18,9 @@
  */
 #include "base/fe_compat.h"
 
+#include "archive/archive_name.h"
 #include "archive/archive_piped.h"
+#include "base/buffer.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
@@ -220,12 +222,41 @@ restore_pool_run(RestoreWork *work)
 	progress_end();
 }
 
+/* Warn once of large objects for which commands have returned no data. */
+static void
+warn_empty(const Restore *restore)
+{
+	const LargeObjects *objects = restore->run.plan->objects;
+	const Archive *archive = restore->work.archive;
+	PQExpBufferData names = buffer_new();
+	int			n = 0;
+
+	for (int i = 0; i < objects->n_groups; i++)
+	{
+		const LargeObjectGroup *group = &objects->groups[i];
+
+		for (int j = 0; j < group->n_oids; j++)
+		{
+			FileResult *result = &restore->run.results->objects[group->first_object + j];
+
+			if (result->no_data && result->done && !result->incomplete)
+				archive_piped_add_empty(&names, &n,
+										archive_name_large_object(group->oids[j],
+																  archive->toc->method));
+			result->no_data = false;
+		}
+	}
+	archive_piped_warn_empty(archive, names.data, n);
+	termPQExpBuffer(&names);
+}
+
 /*
- * Add what workers have counted to the run, for the summary and the metrics.
- * This is called after the rows were loaded, and as an exit callback.
+ * Report what workers have found, and add what they have counted to the run,
+ * for the summary and the metrics.  This is called when all rows are loaded,
+ * and as an exit callback.
  */
 static void
-restore_count_retries(void *arg)
+restore_sum_up(void *arg)
 {
 	Restore    *restore = arg;
 
@@ -234,6 +265,7 @@ restore_count_retries(void *arg)
 		return;
 	restore->run.n_retries += *restore->work.n_read_again;
 	*restore->work.n_read_again = 0;
+	warn_empty(restore);
 }
 
 static Restore *
@@ -282,7 +314,7 @@ restore_rows_and_indexes(Restore *restore)
 	builder = index_builder_start(&indexes);
 	load_account_indexes(account, &restore->run, index_builder_builds(builder));
 	restore_pool_run(&restore->work);
-	restore_count_retries(restore);
+	restore_sum_up(restore);
 	load_account_stage(account, LOAD_STAGE_INDEXES);
 
 	/*
@@ -431,7 +463,7 @@ restore_database(const Options *options, const char *argv0)
 	 * state.
 	 */
 	run_metrics_begin(options, &restore->run);
-	cleanup_push(restore_count_retries, restore);
+	cleanup_push(restore_sum_up, restore);
 	run_event_begin(options);
 	interrupt_install_leader();
 	restore->stages.setup.program = program;

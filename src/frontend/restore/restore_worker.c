@@ -692,8 +692,7 @@ static const char empty_object_query[] =
 
 /*
  * Load one large object.  If a command does not return it, only this object
- * is read again, because the job has up to 1000 of them.  Returns the error,
- * owned, or NULL.
+ * is read again: a job has up to 1000 of them.  Returns the error, owned.
  */
 static char *
 restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
@@ -721,6 +720,7 @@ restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
 	}
 	free(oid_text);
 	file_result_set(results, result, start_us, 0, bytes, bytes);
+	result->no_data = archive_objects_has_no_data(objects);
 	return error;
 }
 

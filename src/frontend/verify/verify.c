@@ -17,6 +17,7 @@
 #include "archive/archive_prefetch.h"
 #include "archive/archive_read.h"
 #include "archive/toc_file.h"
+#include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -48,6 +49,7 @@ typedef struct VerifyRun
 	FileList   *list;
 	VerifyFile **jobs;			/* files to read, largest first */
 	int			n_jobs;
+	volatile bool *no_data;		/* by job, shared memory: see VerifyCounts */
 	VerifyCounts *counts;		/* by worker, in shared memory */
 	int			worker;			/* number of this worker */
 	int			n_workers;
@@ -350,6 +352,8 @@ check_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 		compare(&check, method);
 	problem = check.problems.len > 0 ? pg_strdup(check.problems.data) : NULL;
 	termPQExpBuffer(&check.problems);
+	counts->no_data = run->archive && problem == NULL &&
+		nothing_written(&check, method);
 	if (fd >= 0)
 		close(fd);
 	counts->rows += check.rows;
@@ -372,7 +376,10 @@ verify_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 	Retry		retry = {0};
 	char	   *problem;
 
-	while ((problem = check_file(run, file, counts)) != NULL &&
+	/* see archive_objects_has_no_data() */
+	while (((problem = check_file(run, file, counts)) != NULL ||
+			(counts->no_data &&
+			 (problem = check_file(run, file, counts)) != NULL)) &&
 		   run->archive &&
 		   archive_read_again(run->archive, &retry,
 							  psprintf("file \"%s\" %s", file->name, problem)))
@@ -679,6 +686,7 @@ verify_run_job(void *arg, int job, volatile int *step)
 		archive_prefetch_begin_job(run->archive, job);
 	verify_file(run, run->jobs[job], &run->counts[run->worker]);
 	run->counts[run->worker].files++;
+	run->no_data[job] = run->counts[run->worker].no_data;
 	return true;
 }
 
@@ -710,6 +718,7 @@ run_workers(VerifyRun *run)
 	};
 
 	run->counts = shared_memory_new(n_workers, sizeof(VerifyCounts));
+	run->no_data = shared_memory_new(run->n_jobs + 1, sizeof(bool));
 	for (int i = 0; i < run->n_jobs; i++)
 		run->expected_bytes += run->jobs[i]->size;
 	run->start = run_clock_seconds();
@@ -725,6 +734,20 @@ run_workers(VerifyRun *run)
 		run->found.stored_bytes += run->counts[i].stored_bytes;
 		run->found.findings += run->counts[i].findings;
 	}
+}
+
+/* Warn of large objects for which commands have returned no data. */
+static void
+warn_empty(const VerifyRun *run)
+{
+	PQExpBufferData names = buffer_new();
+	int			n = 0;
+
+	for (int i = 0; i < run->n_jobs; i++)
+		if (run->no_data[i])
+			archive_piped_add_empty(&names, &n, run->jobs[i]->name);
+	archive_piped_warn_empty(run->archive, names.data, n);
+	termPQExpBuffer(&names);
 }
 
 /* ----------
@@ -793,6 +816,7 @@ verify_archive(const Options *options)
 	event_add_number(event, "files", run->n_jobs);
 	event_write(event);
 	run_workers(run);
+	warn_empty(run);
 	/* findings are a result, and nothing has to be undone */
 	cleanup_forget_all();
 

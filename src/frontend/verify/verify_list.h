@@ -45,6 +45,9 @@ typedef struct VerifyCounts
 	volatile uint64 bytes_read; /* stored bytes up to now */
 	volatile int files;			/* files that were read */
 	volatile int findings;
+	bool		no_data;		/* a command has returned nothing for the
+								 * current file, which may be that of an empty
+								 * large object */
 	char		text[VERIFY_TEXT_BYTES];	/* a line for each finding, as far
 											 * as they fit */
 } VerifyCounts;

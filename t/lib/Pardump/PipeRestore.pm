@@ -21,8 +21,9 @@ our @EXPORT_OK = qw(start_pipe_shop pipe_copy pipe_arguments pipe_into piped_ok 
 my ($node, $data, $schema);
 my $copies = 0;
 
-# The only message of pg_parrestore for an archive without a manifest.
-our $no_manifest = qr/^pg_parrestore: warning: archive "[^\n]*" has no manifest\npg_parrestore: detail: Files are read without checksums\.\n\z/;
+# The messages of pg_parrestore for an archive without a manifest, with a warning of the empty
+# large object if the archive is not compressed with gzip.
+our $no_manifest = qr/^pg_parrestore: warning: archive "[^\n]*" has no manifest\npg_parrestore: detail: Files are read without checksums\.\n(?:pg_parrestore: warning: commands of archive "[^\n]*" returned no data for 1 large object\npg_parrestore: detail: [^\n]*: blob_2000\.dat[^\n]*\npg_parrestore: hint: [^\n]*\n)?\z/;
 
 # Starts a server with the database "shop".  Returns the server.
 sub start_pipe_shop
