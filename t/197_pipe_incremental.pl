@@ -107,7 +107,7 @@ my $full = full_archive($node, 'shop', 'the first');
 		options => ["--log-json=$log"]);
 	how_ok($dir, $what, qr/^p+$/, @fingerprinted);
 	how_ok($dir, "$what, dumped", qr/^\.+$/, qw(never small empty));
-	is_deeply([ lines($read) ], [ $manifest_name, 'toc.dat' ], "$what: only the manifest and toc.dat are read");
+	is_deeply([ lines($read) ], [ $manifest_name, 'toc.dat', $manifest_name ], "$what: only the manifest and toc.dat are read");
 	my @reused = grep { $_->{Reused} } row_files($dir);
 	is_deeply([ grep { $_->{Reused} ne 'pipe-copy' } @reused ], [], "$what: the manifest names the copy method");
 	is_deeply([ sort map { (split / /)[1] } lines($copied) ], [ sort map { $_->{Path} } @reused ], "$what: each file is copied once");
@@ -302,21 +302,46 @@ sub of_previous
 	ok(!-e $all[3], 'all databases, no map: nothing is written');
 }
 
-# ---- the same place for both archives
+# ---- the same place for both archives, and another dump that replaces the previous archive
 
+my $replaced = qr/^pg_pardump: error: the previous archive was replaced during the dump\npg_pardump: detail: [^\n]*\npg_pardump: hint: Verify the previous archive /m;
 {
 	my $dir = new_path('same');
 	system_or_bail('cp', '-a', $tue, $dir);
 	my $contents = sub { return { map { $_ => slurp_file($_) } glob "$dir/*" } };
 	my $before = $contents->();
-	foreach my $try ([ pipe => $dir, $dir ], [ 'pipe-copy' => new_dir(), $dir, copy => "cp OLD/%o $dir/%f" ])
+	foreach my $copy ("cp OLD/%o $dir/%f", 'cd OLD && cp "./%o" ./%f', 'sh -c "cp --from=OLD/%o --to=OLD/%f"')
 	{
-		my ($option, $new, $old, %params) = @$try;
-		($rc, undef, $err) = run_program('pg_pardump', @db, @Pardump::Incremental::chunks, pipe_options($new, $old, %params));
-		is($rc, 1, "the same place for --$option: exit code");
-		like($err, qr/\Apg_pardump: error: the command of --$option would replace files of the previous archive\npg_pardump: detail: .*"\Q$dir\E\/%f"\.\npg_pardump: hint: Use a new destination for each dump\.\n\z/, "the same place for --$option: message");
-		is_deeply($contents->(), $before, "the same place for --$option: nothing is written");
+		my $what = 'the same place in --pipe-copy, ' . $copy =~ s/\/\S+\///gr;
+		($rc, undef, $err) = run_program('pg_pardump', @db, @Pardump::Incremental::chunks, pipe_options(new_dir(), $dir, copy => $copy));
+		is($rc, 1, "$what: exit code");
+		like($err, qr/\Apg_pardump: error: the command of --pipe-copy would replace files of the previous archive\npg_pardump: detail: [^\n]*"[^"]*\/%f"\.\npg_pardump: hint: Use a new destination for each dump\. /, "$what: message");
 	}
+	is_deeply($contents->(), $before, 'the same place in --pipe-copy: nothing is written');
+
+	# the same place by a symbolic link, and toc.dat of the complete archive must not stay
+	symlink $dir, "$dir.link" or die "could not make a link: $!";
+	($rc, undef, $err) = run_program('pg_pardump', @db, @Pardump::Incremental::chunks, pipe_options($dir, "$dir.link", copy => "cmp OLD/%o NEW/%f || cp OLD/%o NEW/%f"));
+	is($rc, 1, 'the same place: exit code');
+	like($err, $replaced, 'the same place: message');
+	is(slurp_file("$dir/toc.dat"), $before->{"$dir/toc.dat"}, 'the same place: toc.dat is not written');
+
+	# not the same place, or not known to be
+	$dir = piped_ok('a script', $tue, copy => 'copy() { cp OLD/"$1" NEW/"$2"; }; copy %o %f');
+	how_ok($dir, 'a script', qr/^p+$/, 'docs');
+}
+
+# another dump replaces the previous archive: its manifest is stored before this dump ends
+{
+	my $old = damaged($tue, sub { });
+	my $other = damaged($old, other_manifest(sub { s/"Start-Time": "\d/"Start-Time": "9/ or die 'no time' }));
+	my $flag = new_path('flag');
+	piped_failed('another dump', $old, $replaced, copy => "[ -e $flag ] || { : >$flag; cp $other/$manifest_name OLD/; }; $default{copy}");
+	piped_failed('no manifest at the end', damaged($tue, sub { }),
+		qr/^pg_pardump: error: could not read the manifest of the previous archive again: command for file "\Q$manifest_name\E" failed: .*^pg_pardump: hint: /ms,
+		copy => "rm -f OLD/$manifest_name; $default{copy}", options => ['--retries=0']);
+	piped_ok('manifest is read again, once', $tue, read => "f=%f; [ \$f = toc.dat ] || [ ! -e $flag.1 ] || [ -e $flag.2 ] || { : >$flag.2; exit 3; }; : >$flag.1; $default{read}",
+		options => ['--retries=1'], message => qr/\Apg_pardump: warning: command for file "\Q$manifest_name\E" failed: [^\n]*; retry 1 of 1 in 0\.5 s\n[^\n]*\n\z/);
 }
 
 # ---- refused options
@@ -332,7 +357,7 @@ foreach my $try (
 	[ [ '--incremental-copy-method=pipe-copy', '--incremental=x', '-f', new_path('refused') ], qr/invalid value "pipe-copy" for option --incremental-copy-method\n/ ],
 	(map { [ [ "--incremental-pipe=$_", $copy, $pipe ], qr/invalid value "\Q$_\E" for option --incremental-pipe\n.*hint: The command must contain %f, / ] } 'cat', 'cat %f %o', 'cat %d/%f'),
 	(map { [ [ "--pipe-copy=$_", $read, $pipe ], qr/invalid value "\Q$_\E" for option --pipe-copy\n.*hint: The command must contain %o and %f, / ] } 'cp %f', 'cp %o', 'cp %%o %f', 'cp %o %f %d', ''),
-	[ [ '--all-databases', '--incremental-pipe=cat /a/%d/%f', '--pipe-copy=cp /a/%d/%o /b/%d/%f', '--pipe=cat >/a/%d/%f' ], qr/the command of --pipe would replace files of the previous archive\n/ ],
+	[ [ '--all-databases', '--incremental-pipe=cat /a/%d/%f', '--pipe-copy=cp /a/%d/%o /a/%d/%f', '--pipe=cat >/a/%d/%f' ], qr/the command of --pipe-copy would replace files of the previous archive\n/ ],
 	[ [ '--all-databases', '--pipe=cat >%d/%f', '--incremental-pipe=cat %f', '--pipe-copy=cp %d/%o %d/%f' ], qr/invalid value "cat %f" for option --incremental-pipe\n.*hint: With --all-databases, / ],
 	[ [ '--all-databases', '--pipe=cat >%d/%f', '--incremental-pipe=cat %d/%f', '--pipe-copy=cp %o %f' ], qr/invalid value "cp %o %f" for option --pipe-copy\n.*hint: With --all-databases, the command must contain %d, %o and %f, / ])
 {

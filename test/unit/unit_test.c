@@ -45,7 +45,6 @@ static const UnitTest tests[] = {
 	{"object_groups", test_object_groups},
 	{"page_checksum", test_page_checksum},
 	{"piece_ring", test_piece_ring},
-	{"pipe_places", test_pipe_places},
 	{"previous_table", test_previous_table},
 	{"printable", test_printable},
 	{"refused_jobs", test_refused_jobs},

@@ -52,7 +52,6 @@ extern void test_manifest(void);
 extern void test_object_groups(void);
 extern void test_page_checksum(void);
 extern void test_piece_ring(void);
-extern void test_pipe_places(void);
 extern void test_previous_table(void);
 extern void test_printable(void);
 extern void test_refused_jobs(void);

@@ -123,6 +123,8 @@ finish_archive(const Run *run, ArchiveDir *dir)
 	 */
 	manifest = run_manifest_new(run);
 	manifest_write(manifest, archive_dir_new_file(dir, MANIFEST_NAME));
+	if (plan->previous && plan->previous->copies)
+		previous_archive_check_again(plan->previous, run->options);
 	run_event_stage("flush");
 	archive_dir_publish(dir, run->options->sync_method);
 	cleanup_forget_all();		/* keeps the slot too */

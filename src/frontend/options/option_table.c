@@ -8,6 +8,7 @@
 #include "common/checksum_helper.h"
 #include "libpq-fe.h"
 
+#include "base/buffer.h"
 #include "options/option_table.h"
 #include "stream/sink.h"
 
@@ -455,11 +456,67 @@ option_value_check_pipe(const char *option, const char *pattern,
 	pg_fatal_hint("The command must contain %%f, which stands for the name of the file; %%%% stands for a percent sign.");
 }
 
+/* A word of a command ends at these characters, also between quotes. */
+#define WORD_ENDS " \t\n\"'=;&|<>()`"
+
+/*
+ * Does the command of --pipe-copy store a file where it reads the file?  Then
+ * it has two equal words, one with %o and one with %f.  A word that is only a
+ * name may be the argument of a script.  Returns the word, owned, or NULL.
+ */
+static char *
+find_own_place(const char *pattern)
+{
+	char	   *rest = pg_strdup(pattern);
+	char	   *word;
+	char	  **read = NULL;
+	char	  **written = NULL;
+	int			n_read = 0;
+	int			n_written = 0;
+
+	while ((word = strsep(&rest, WORD_ENDS)) != NULL)
+	{
+		bool		has_old = false;
+		bool		has_new = false;
+
+		/* each sign has a letter, which commands_differ() has checked */
+		for (char *sign = word; (sign = strchr(sign, '%')) != NULL; sign += 2)
+		{
+			has_new |= sign[1] == 'f';
+			has_old |= sign[1] == 'o';
+			if (sign[1] == 'o')
+				sign[1] = 'f';
+		}
+		if (has_old && !has_new && strlen(word) > 2)
+			*array_add(read, n_read) = word;
+		if (has_new && !has_old)
+			*array_add(written, n_written) = word;
+	}
+	for (int i = 0; i < n_read; i++)
+		for (int j = 0; j < n_written; j++)
+			if (strcmp(read[i], written[j]) == 0)
+				return read[i];
+	return NULL;
+}
+
 void
 option_value_check_pipe_copy(const char *pattern, bool all_databases)
 {
-	if (pattern == NULL || commands_differ(pattern, "3.dat", all_databases))
+	char	   *place;
+
+	if (pattern == NULL)
 		return;
+	if (commands_differ(pattern, "3.dat", all_databases))
+	{
+		place = find_own_place(pattern);
+		if (place == NULL)
+			return;
+		pg_log_error("the command of %s would replace files of the previous archive",
+					 "--pipe-copy");
+		pg_log_error_detail("It would copy each file to its own place: \"%s\".",
+							place);
+		pg_fatal_hint("Use a new destination for each dump.  If the destination is on another host, write its path in another way, for example with \"/./\".");
+	}
 	pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe-copy");
 	if (all_databases)
 		pg_fatal_hint("With --all-databases, the command must contain %%d, %%o and %%f, which stand for the directory, the old and the new name of the file; %%%% stands for a percent sign.");

@@ -9,7 +9,6 @@
 #include "base/buffer.h"
 #include "base/units.h"
 #include "options/own_options.h"
-#include "options/pipe_places.h"
 
 static const OptionRow own_options[] = {
 	SHARED_OPTIONS,
@@ -504,7 +503,6 @@ own_options_check(const Options *options, const OptionTable *table)
 	option_value_check_pipe("--incremental-pipe", options->incremental_pipe,
 							options->all_databases);
 	option_value_check_pipe_copy(options->pipe_copy, options->all_databases);
-	pipe_places_check(options);
 	(void) option_value_prefetch(options->pipe_prefetch, options->jobs);
 	if (options->slot)
 		option_value_check_slot(options->slot);

@@ -10,6 +10,7 @@
 #include "archive/archive_read.h"
 #include "archive/toc.h"
 #include "base/buffer.h"
+#include "base/checksum.h"
 #include "base/hex.h"
 #include "plan/previous_archive.h"
 #include "session/session.h"
@@ -285,7 +286,13 @@ previous_archive_open(const char *directory, const Manifest *head,
 static char *
 read_manifest(Archive *archive)
 {
-	return archive_read_manifest(archive, NULL);
+	pg_checksum_context identity;
+	char	   *problem;
+
+	checksum_begin(&identity, CHECKSUM_TYPE_SHA256);
+	problem = archive_read_manifest(archive, &identity);
+	archive->commands->identity = checksum_end_hex(&identity);
+	return problem;
 }
 
 /*
@@ -365,10 +372,33 @@ previous_archive_fetch(const Options *options)
 	previous->directory = options->incremental_pipe;
 	previous->dir_fd = -1;
 	previous->manifest = archive->manifest;
+	previous->identity = archive->commands->identity;
 	previous->problem = manifest_problem ? manifest_problem : toc_problem ?
 		toc_problem : find_invalid_name(archive->manifest);
 	previous->copies = new_copies(options->pipe_copy, options->retries);
 	return previous;
+}
+
+void
+previous_archive_check_again(const PreviousArchive *previous,
+							 const Options *options)
+{
+	Archive    *archive = archive_piped_new(options, options->incremental_pipe);
+	char	   *problem = read_with_retries(archive, read_manifest);
+
+	if (problem == NULL &&
+		strcmp(archive->commands->identity, previous->identity) == 0)
+		return;
+	if (problem)
+	{
+		pg_log_error("could not read the manifest of the previous archive again: %s",
+					 problem);
+		pg_log_error_detail("Command was: %s", command_reader_last());
+	}
+	else
+		pg_log_error("the previous archive was replaced during the dump");
+	pg_log_error_detail("Files that were copied from the previous archive may contain other rows than its manifest describes.");
+	pg_fatal_hint("Verify the previous archive with --verify, and repeat the dump, with a new destination.");
 }
 
 /* ----------

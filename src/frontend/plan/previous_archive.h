@@ -52,6 +52,8 @@ typedef struct PreviousArchive
 	const Archive *copies;		/* its files, by commands that copy them; NULL
 								 * if they are in the directory */
 	const Manifest *manifest;
+	const char *identity;		/* hash of the manifest that a command has
+								 * returned */
 	const char *problem;		/* why nothing of it can be used, until
 								 * previous_archive_accept() */
 	const ManifestFile **files; /* data files, by table and start block */
@@ -86,6 +88,15 @@ extern PreviousArchive *previous_archive_fetch(const Options *options);
 extern PreviousArchive *previous_archive_accept(PreviousArchive *previous,
 												const Manifest *head,
 												const char **problem);
+
+/*
+ * After the files were copied, and before the new archive gets its toc.dat:
+ * read the manifest again.  Exits with a message if it has changed: another
+ * dump, or this one, has then stored files with the same names and other
+ * rows, which may have been copied.
+ */
+extern void previous_archive_check_again(const PreviousArchive *previous,
+										 const Options *options);
 
 /*
  * Open the archive in a task, which only copies files: its leader has found
