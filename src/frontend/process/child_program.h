@@ -59,7 +59,7 @@ extern void child_process_end_asked(pid_t pid);
  * the parent.
  *
  * A process reads at most two files of an archive at the same time, has
- * started the commands of up to 16 more (archive/archive_ahead.h), and may
+ * started the commands of up to 16 more (archive/archive_prefetch.h), and may
  * need a password then.
  */
 #define CHILD_PROCESS_MOST_ASKED 20
