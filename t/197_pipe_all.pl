@@ -93,7 +93,7 @@ foreach my $try (
 {
 	my ($file, $command, $message) = @$try;
 	my $what = "verification, $file, $command" =~ s/ \/\S*\// /r;
-	($rc, undef, $err) = verify_piped(read_but($file, $command, new_path('flag')), '--retries=1');
+	($rc, undef, $err) = verify_piped(read_but($file, $command, new_path('flag')), '--retries=1', '--pipe-prefetch=0');
 	is($rc, 0, "$what, once: exit code");
 	like($err, qr/^pg_pardump(?::shop)?: warning: $message[^\n]*; retry 1 of 1 in 0\.5 s\n/, "$what, once: message");
 	($rc, undef, $err) = verify_piped(read_but($file, $command), '--retries=1');

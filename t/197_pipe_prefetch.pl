@@ -11,7 +11,7 @@ use Fcntl;
 use List::Util qw(max min);
 use Pardump::Background qw(end_dump wait_in_run wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path value sql dump_ok);
-use Pardump::Command qw(data_files);
+use Pardump::Command qw(data_files system_faults);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Copy qw(start_load no_temp_files_ok sessions_left);
 use POSIX qw(mkfifo);
@@ -206,17 +206,20 @@ foreach my $signal ('KILL', 'TERM')
 	no_temp_files_ok($what);
 }
 
-# ---- a command that fails before its file is needed is run again when it is
+# ---- a command that fails before its file is needed is run again when it is: this failure does
+# not count as one of --retries, and the next ones count
 
+foreach my $n (1, 2)
 {
+	my $what = "an early failure, $n times";
 	my $flag = new_path('flag');
 	my ($first, $second) = @order;
 	my $db = new_copy();
-	my ($rc, undef, $err) = run_program('pg_parrestore', '-d', $node->connstr($db), '--retries=1',
-		"--pipe=f=%f; if [ \$f = $second ] && [ ! -e $flag ]; then : >$flag; exit 3; fi; if [ \$f = $first ]; then while [ ! -e $flag ]; do sleep 0.02; done; fi; exec cat $ours/\$f");
-	is($rc, 0, 'an early failure: exit code');
-	like($err, qr/\A[^\n]*warning: [^\n]*command for file "\Q$second\E" failed: [^\n]* exit code 3; retry 1 of 1 in 0\.5 s\n[^\n]*detail: Command was: f=\Q$second\E;[^\n]*\n\z/, 'an early failure: message');
-	same_data_ok($small_data, fingerprint($node, $db), 'an early failure');
+	my ($rc, undef, $err) = run_program('pg_parrestore', '-d', $node->connstr($db), '--retries=' . ($n - 1),
+		"--pipe=f=%f; if [ \$f = $second ] && [ ! -e $flag.$n ]; then [ -e $flag ] && : >$flag.2; : >$flag; : >$flag.1; exit 3; fi; if [ \$f = $first ]; then while [ ! -e $flag ]; do sleep 0.02; done; fi; exec cat $ours/\$f");
+	is($rc, 0, "$what: exit code");
+	like($err, $n == 1 ? qr/\A\z/ : qr/\A[^\n]*warning: [^\n]*command for file "\Q$second\E" failed: [^\n]* exit code 3; retry 1 of 1 in 0\.5 s\n[^\n]*detail: Command was: f=\Q$second\E;[^\n]*\n\z/, "$what: message");
+	same_data_ok($small_data, fingerprint($node, $db), $what);
 }
 
 # ---- files of other jobs: without a manifest, each table is a job of its own
@@ -235,6 +238,16 @@ my @stock_order = reading_order('jobs', $stock, 'pg_parrestore', '-d', $node->co
 	is(most_at_a_time($gates), 5, 'jobs: number of commands at the same time');
 	is_deeply([ sort map { $_->{file} } starts($gates) ], [ data_files($stock) ], 'jobs: each file is read once');
 	same_data_ok($jobs_data, fingerprint($node, $db), 'jobs');
+}
+
+# A command that cannot be started early is started when its file is needed.  The first child
+# processes return toc.dat, verify the archive, and return the first file.
+foreach my $try ([ 3, 1, qr/error: could not create child process: / ], [ 4, 0, qr/detail: Files are read without checksums\.\n\z/ ])
+{
+	my ($n, $want, $message) = @$try;
+	my ($rc, undef, $err) = run_program('env', 'LD_PRELOAD=' . system_faults(), "SYSTEM_FAULT=fork $n", 'pg_pardump', '--verify', "--pipe=exec cat $stock/%f");
+	is($rc, $want, "no child process $n: exit code");
+	like($err, $message, "no child process $n: message");
 }
 
 # if a worker is killed, other workers do its next jobs, and their commands are not killed

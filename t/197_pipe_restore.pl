@@ -209,7 +209,7 @@ foreach my $try (
 	my ($dir, $command, $message) = @$try;
 	my $name = table_file($dir, 'small');
 	my $what = "--verify, $command";
-	my @options = ('--stall-timeout=1', '--retries=1');
+	my @options = ('--stall-timeout=1', '--retries=1', '--pipe-prefetch=0');
 	$command =~ s/FILE/$dir\/$name/;
 	my ($verify_rc, undef, $said) = verify_piped(failing_command($dir, $name, $command, new_path('flag')), @options);
 	is($verify_rc, 0, "$what, once: exit code");

@@ -213,7 +213,8 @@ static char *
 copy_piped(const Archive *archive, const char *old_name, const char *name)
 {
 	const ReadCommand *command = &archive->commands->command;
-	CommandReader *reader = command_reader_new(command, name, old_name, NULL);
+	CommandReader *reader = command_reader_new(command, name, old_name, NULL,
+											   false);
 	char		buf[8192];
 	ssize_t		len;
 	char	   *problem = NULL;

@@ -6,7 +6,9 @@
  * The number of commands that a worker starts early depends on their latency.
  * It begins with one.  If the worker needs a file, and its command has not
  * written a byte yet, the number doubles, up to the worker's share of
- * --pipe-prefetch.
+ * --pipe-prefetch.  If a command that was started early fails, or cannot be
+ * started, the worker starts none early until its next job, and then begins
+ * with one again.
  *
  * If a command waits too long for its reader, its store may close the
  * connection.  And other workers cannot do the jobs that this worker has
@@ -50,6 +52,8 @@ struct ArchivePrefetch
 								 * was not started */
 	bool		no_more;		/* no job could be reserved during the current
 								 * file */
+	bool		is_early;		/* the command of the current file was started
+								 * early */
 	char	   *path;			/* current file */
 	const ManifestFile *want;
 };
@@ -82,7 +86,7 @@ prefetch_of(const Archive *archive)
  */
 static CommandReader *
 start_command(const Archive *archive, const char *path,
-			  const ManifestFile *want)
+			  const ManifestFile *want, bool early)
 {
 	ExpectedBytes expected = {0};
 
@@ -94,7 +98,7 @@ start_command(const Archive *archive, const char *path,
 		expected.checksum_len = want->checksum_len;
 	}
 	return command_reader_new(&archive->commands->command, path, NULL,
-							  want ? &expected : NULL);
+							  want ? &expected : NULL, early);
 }
 
 /* Remove the commands from "first" to before "end", and end them. */
@@ -187,13 +191,21 @@ start_next(const Archive *archive, uint64 bytes)
 	while (prefetch->n < prefetch->window && !prefetch->no_more &&
 		   bytes <= PREFETCH_BYTES && next_file(prefetch, &file))
 	{
-		StartedCommand *command = &prefetch->started[prefetch->n++];
+		StartedCommand *command = &prefetch->started[prefetch->n];
 
 		command->path = file.path;
 		command->bytes = file.want ? file.want->stored_bytes : 0;
 		command->job = prefetch->last_job;
-		command->reader = start_command(archive, file.path, file.want);
+		command->reader = start_command(archive, file.path, file.want, true);
 		bytes += command->bytes;
+		if (command->reader)
+			prefetch->n++;
+		else
+		{
+			/* the worker starts the command when it needs the file */
+			free(file.path);
+			prefetch->window = 0;
+		}
 	}
 }
 
@@ -252,6 +264,7 @@ archive_prefetch_begin_job(const Archive *archive, int job)
 		return;
 	/* files of the previous job that were left out */
 	remove_commands(prefetch, 0, count_of_job(prefetch));
+	prefetch->window = Max(prefetch->window, 1);
 	if (prefetch->last_job == prefetch->job)
 	{
 		/* the worker had not reserved this job */
@@ -267,17 +280,33 @@ archive_prefetch_open(const Archive *archive, const char *path,
 {
 	ArchivePrefetch *prefetch = prefetch_of(archive);
 	CommandReader *reader = prefetch ? take_command(archive, path) : NULL;
+	bool		is_early = reader != NULL;
 
 	if (reader == NULL)
-		reader = start_command(archive, path, want);
+		reader = start_command(archive, path, want, false);
 	if (prefetch == NULL)
 		return reader;
 	command_reader_watch(reader, archive_prefetch_progress,
 						 unconstify(Archive *, archive));
+	prefetch->is_early = is_early;
 	free(prefetch->path);
 	prefetch->path = pg_strdup(path);
 	prefetch->want = want;
 	prefetch->no_more = false;
 	start_next(archive, want ? want->stored_bytes : 0);
 	return reader;
+}
+
+bool
+archive_prefetch_failed(const Archive *archive)
+{
+	ArchivePrefetch *prefetch = prefetch_of(archive);
+
+	if (prefetch == NULL || !prefetch->is_early)
+		return false;
+	/* without early commands, this returns false until the next job */
+	prefetch->is_early = false;
+	prefetch->window = 0;
+	remove_commands(prefetch, 0, prefetch->n);
+	return true;
 }

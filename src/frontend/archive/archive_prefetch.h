@@ -51,4 +51,12 @@ extern CommandReader *archive_prefetch_open(const Archive *archive,
 											const char *path,
 											const ManifestFile *want);
 
+/*
+ * Reading the current file has failed.  Was its command started early?  A
+ * store may have ended it while it waited for its reader.  So this failure
+ * does not count as one of --retries, and no commands are started early for
+ * the rest of the job.
+ */
+extern bool archive_prefetch_failed(const Archive *archive);
+
 #endif							/* ARCHIVE_PREFETCH_H */

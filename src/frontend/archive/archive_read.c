@@ -124,6 +124,12 @@ archive_read_again(const Archive *archive, Retry *retry, const char *problem)
 {
 	int			delay_ms;
 
+	if (archive_prefetch_failed(archive))
+	{
+		pg_log_info("%s; running the command again, which was started early",
+					problem);
+		return true;
+	}
 	if (archive->commands == NULL || retry->n >= archive->commands->retries)
 		return false;
 	delay_ms = retry_later(retry);

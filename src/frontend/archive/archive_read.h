@@ -65,7 +65,8 @@ extern char *archive_read_manifest(Archive *archive,
 /*
  * To be called when reading has failed for this reason.  If commands return
  * the files, and --retries allows another attempt, prints a warning, waits,
- * and returns true.
+ * and returns true.  The failure of a command that was started early does not
+ * count (archive_prefetch_failed()).
  */
 extern bool archive_read_again(const Archive *archive, Retry *retry,
 							   const char *problem);

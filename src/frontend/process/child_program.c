@@ -653,7 +653,7 @@ child_program_run(const char *path, const char **args, const ChildSecrets *secre
 
 /*
  * Fork and run the program.  The process ID is in *slot, unless that is NULL,
- * before a signal handler can run.
+ * before a signal handler can run.  Returns -1 if the fork fails.
  */
 static pid_t
 start(const char *path, const char **args, const ChildSecrets *secrets,
@@ -690,6 +690,16 @@ start(const char *path, const char **args, const ChildSecrets *secrets,
 	if (pid > 0 && slot)
 		*slot = pid;
 	interrupt_release_signals();
+	return pid;
+}
+
+/* The same, but exits with a message on failure. */
+static pid_t
+must_start(const char *path, const char **args, const ChildSecrets *secrets,
+		   int in_fd, int out_fd, int err_fd, volatile pid_t *slot)
+{
+	pid_t		pid = start(path, args, secrets, in_fd, out_fd, err_fd, slot);
+
 	if (pid < 0)
 		pg_fatal("could not create child process: %m");
 	return pid;
@@ -704,7 +714,7 @@ child_program_start(const char **args, const ChildSecrets *secrets, int out_fd,
 	pid_t		pid;
 
 	child_program_pipe(err);
-	pid = start(args[0], args, secrets, -1, out_fd, err[1], NULL);
+	pid = must_start(args[0], args, secrets, -1, out_fd, err[1], NULL);
 	close(err[1]);
 	*words = none;
 	words->fd = err[0];
@@ -715,8 +725,8 @@ pid_t
 child_program_start_reading(const char *path, const char **args, int in_fd,
 							int out_fd, int err_fd)
 {
-	return start(path, args, NULL, in_fd, out_fd, err_fd,
-				 fed_slot());
+	return must_start(path, args, NULL, in_fd, out_fd, err_fd,
+					  fed_slot());
 }
 
 pid_t

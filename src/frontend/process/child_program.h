@@ -199,7 +199,8 @@ extern pid_t child_program_start_reading(const char *path, const char **args,
 /*
  * The same for a program whose output this process waits for.  Up to
  * CHILD_PROCESS_MOST_ASKED of them may run.  Their groups are killed when
- * that of the other child is, but nothing waits for their end.
+ * that of the other child is, but nothing waits for their end.  Returns -1,
+ * with errno, if there is no room for another process.
  */
 extern pid_t child_program_start_asked(const char *path, const char **args,
 									   int in_fd, int out_fd, int err_fd);

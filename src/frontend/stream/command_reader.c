@@ -64,7 +64,8 @@ command_reader_note(const CommandReader *reader)
 
 CommandReader *
 command_reader_new(const ReadCommand *command, const char *name,
-				   const char *old_name, const ExpectedBytes *expected)
+				   const char *old_name, const ExpectedBytes *expected,
+				   bool early)
 {
 	CommandReader *reader = pg_malloc0(sizeof(CommandReader));
 	const char *args[] = {"sh", "-c", NULL, NULL};
@@ -92,10 +93,16 @@ command_reader_new(const ReadCommand *command, const char *name,
 	child_program_pipe(fds);
 	reader->pid = child_program_start_asked("/bin/sh", args, nothing, fds[1],
 											command->err_fd);
+	if (reader->pid < 0 && !early)
+		pg_fatal("could not create child process: %m");
 	close(nothing);
 	close(fds[1]);
 	reader->fd = fds[0];
-	return reader;
+	if (reader->pid > 0)
+		return reader;
+	reader->pid = 0;
+	command_reader_free(reader);
+	return NULL;
 }
 
 bool

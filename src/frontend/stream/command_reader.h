@@ -39,12 +39,14 @@ typedef struct CommandReader CommandReader;
 /*
  * Start the command that returns the file with this name.  If old_name is not
  * NULL, it is substituted for %o in the command.  The command and the
- * expected bytes, which may be NULL, are borrowed.
+ * expected bytes, which may be NULL, are borrowed.  If no process can be
+ * created, returns NULL if "early" is set, otherwise exits with a message.
  */
 extern CommandReader *command_reader_new(const ReadCommand *command,
 										 const char *name,
 										 const char *old_name,
-										 const ExpectedBytes *expected);
+										 const ExpectedBytes *expected,
+										 bool early);
 
 /*
  * Treat more than this number of bytes as an error, if the size of the file
