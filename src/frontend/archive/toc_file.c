@@ -67,7 +67,7 @@ bad(TocReader *reader, const char *what)
 	if (reader->at_end)
 		return;
 	if (reader->of_pg_dump)
-		toc_reject_pg_dump(psprintf("%s.", message_sentence(what)));
+		toc_reject_pg_dump(message_sentence(what));
 	reader->error = what;
 	reader->at_end = true;
 }
