@@ -160,7 +160,7 @@ metrics_read_file(const char *path)
 		return NULL;
 	}
 	if (fstat(fd, &st) == 0 && st.st_size > MAX_BYTES)
-		pg_log_warning("file \"%s\" of option %s does not contain metrics", path,
+		pg_log_warning("file \"%s\" of option %s is too large", path,
 					   "--metrics");
 	else if ((text = regular_file_read_text(fd, &len)) == NULL)
 		pg_log_warning("could not read file \"%s\" of option %s: %m", path,
