@@ -492,7 +492,9 @@ logical_slot_drop_at_exit(void *arg)
 		pg_log_error("could not determine whether this run has created replication slot \"%s\": %s",
 					 maker->slot.name, problem);
 	pg_log_error_detail("An unused slot prevents the server from removing WAL, which can fill its disk.");
-	pg_log_error_hint("Drop it on the server: SELECT pg_drop_replication_slot('%s');",
+	pg_log_error_hint(maker->state == SLOT_MADE ?
+					  "Drop the slot on the server: SELECT pg_drop_replication_slot('%s');" :
+					  "If the slot exists and nothing else uses it, drop it on the server: SELECT pg_drop_replication_slot('%s');",
 					  maker->slot.name);
 }
 
