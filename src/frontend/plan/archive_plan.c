@@ -189,10 +189,12 @@ archive_tables_find(const Toc *toc, const int *ids, int n_ids)
 			 * A chunk of two tables would be loaded twice, and the rows of a
 			 * missing chunk would be lost without a message.
 			 */
-			if (chunk == NULL || !toc_entry_is_table_data(chunk) ||
-				search.barriers[id] != NULL)
-				toc_damaged(psprintf("the data of table \"%s\" has no chunk %d",
-									 printable(barrier->tag), id));
+			if (chunk == NULL)
+				toc_damaged(psprintf("chunk %d of table \"%s\" (entry %d) is missing",
+									 j, printable(barrier->tag), id));
+			if (!toc_entry_is_table_data(chunk) || search.barriers[id] != NULL)
+				toc_damaged(psprintf("chunk %d of table \"%s\" (entry %d) has another kind or belongs to another table",
+									 j, printable(barrier->tag), id));
 			search.barriers[id] = barrier;
 			search.chunk_nos[id] = j;
 		}
