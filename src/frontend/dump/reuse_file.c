@@ -229,7 +229,7 @@ take_hash(const PGresult *res, int column, FileHash *hash)
 	int			len = PQgetlength(res, 0, column);
 
 	if (len > (int) sizeof(hash->bytes))
-		session_unexpected(psprintf("A fingerprint has %d bytes instead of at most %zu.",
+		session_unexpected_extension(psprintf("A fingerprint has %d bytes instead of at most %zu.",
 									len, sizeof(hash->bytes)));
 	memcpy(hash->bytes, PQgetvalue(res, 0, column), len);
 	hash->len = len;
@@ -241,7 +241,7 @@ fingerprint_last_read(PGconn *conn, FileResult *result)
 	PGresult   *res = session_query_params(conn, last_query, 0, NULL, 1);
 
 	if (PQntuples(res) != 1)
-		session_unexpected("The fingerprint is missing.");
+		session_unexpected_extension("The fingerprint is missing.");
 	take_hash(res, 0, &result->fingerprint);
 	take_hash(res, 1, &result->first_fingerprint);
 	take_hash(res, 2, &result->definition);

@@ -66,6 +66,14 @@ session_unexpected(const char *detail)
 	pg_fatal_hint("If you connect through a pooler or a proxy, connect to the server itself.");
 }
 
+void
+session_unexpected_extension(const char *detail)
+{
+	pg_log_error("unexpected answer from extension pg_pardump");
+	pg_log_error_detail("%s", detail);
+	pg_fatal_hint("Check that the library of the extension on the server is of this release.");
+}
+
 /*
  * A caller that asks for a value relies on the rows and columns of its
  * statement.  If a server sends other ones, libpq returns NULL, which would

@@ -48,9 +48,11 @@ extern int	session_number(const PGresult *res, int row, int column, int least,
 
 /*
  * An answer does not have the form that the statement asks for: end the
- * process.  detail is a sentence.
+ * process.  detail is a sentence.  The second function is for an answer that
+ * only the functions of the extension could give.
  */
 pg_noreturn extern void session_unexpected(const char *detail);
+pg_noreturn extern void session_unexpected_extension(const char *detail);
 
 /* Exits with a message unless the result has a row for each of n tables. */
 extern void session_expect_tables(const PGresult *res, int n);

@@ -347,7 +347,7 @@ number32(const char *bytes)
 static void
 unexpected(void)
 {
-	session_unexpected("A block of rows is not in the format of the extension.");
+	session_unexpected_extension("A block of rows is not in the expected format.");
 }
 
 /*
@@ -529,7 +529,7 @@ read_blocks_count(PGconn *conn, uint64 *rows, uint64 *bytes)
 									"SELECT l.rows, l.bytes FROM " PARDUMP_LAST_READ "() l");
 
 	if (PQntuples(res) != 1 || PQgetisnull(res, 0, 0))
-		session_unexpected("The number of rows is missing.");
+		session_unexpected_extension("Function pg_pardump_last_read() returned no number of rows.");
 	*rows = result_number(res, 0, 0);
 	*bytes = result_number(res, 0, 1);
 	PQclear(res);
