@@ -124,7 +124,7 @@ foreach my $kind (sort keys %archives)
 			'--resume', '--chunk-size=64kB');
 		# as a copy by tasks of an earlier version noted it
 		sql($node, $db, q{UPDATE pardump_restore.run SET archive = 'a copy of database "d" in snapshot 1'});
-		refused_ok($db, $archive, 'then and now', qr/Before: a copy of database "d" in snapshot 1\.  Now: [0-9a-f]{64}/,
+		refused_ok($db, $archive, 'then and now', qr/the archive has changed/,
 			'--resume', '--chunk-size=64kB');
 		# --clean begins again
 		my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '--clean', '--if-exists', '-j2');
@@ -252,7 +252,7 @@ foreach my $kind (sort keys %archives)
 	$other->("BEGIN; INSERT INTO pardump_restore.done (name, attempt, errors) VALUES ('$missing', 1, 0)");
 	$run = start_parrestore($node, $db, $ours, '--resume', '-j2');
 	wait_in_run($run, 'it tells', sub {
-		return $run->{err} =~ /warning: still waiting after \d+ s for another session to finish "$missing"
+		return $run->{err} =~ /warning: still waiting after \d+ s for another session to restore entry $missing of the archive
 .*detail: Process $pid of role "[^"]*", application "[^"]*", from the server's own host: \S.* for \d+ s\.
 .*hint: If that session is stopped/;
 	});

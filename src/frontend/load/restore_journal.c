@@ -56,7 +56,7 @@ static const char blocking_query[] =
 " ON a.pid OPERATOR(pg_catalog.=) b.pid ORDER BY b.pid";
 
 static const RestoreJournalWait restore_journal_wait_claim = {
-	.message = "still waiting after %d s for another session to finish \"%s\"",
+	.message = "still waiting after %d s for another session to restore %s",
 	.hint = "If that session is stopped or its host does not respond, terminate it there, or with pg_terminate_backend() and its process ID.  Other sessions then repeat its uncommitted work."
 };
 
@@ -349,7 +349,7 @@ check_owner(const RestoreJournal *journal, PGconn *conn)
 	{
 		pg_log_error("schema " RESTORE_JOURNAL_SCHEMA " on the target no longer belongs to this run");
 		pg_log_error_detail("The schema was dropped or replaced during the run.");
-		pg_fatal_hint("Start the restore again with --clean, or in an empty database.");
+		pg_fatal_hint("Run the restore again, into an empty database or with --clean.");
 	}
 }
 
@@ -417,12 +417,20 @@ send_lines(const RestoreJournal *journal, PGconn *conn, char *const *names, int 
 	char		number[16];
 	char	   *array = text_array(conn, names, n);
 	const char *params[] = {array, attempt, number};
+	const char *digits = NULL;	/* the dump ID in the name of a line */
+	char	   *what;
 	PGresult   *res;
 
 	snprintf(attempt, sizeof(attempt), "%d", journal->attempt);
 	snprintf(number, sizeof(number), "%d", errors);
+	if (n > 0)
+		digits = strpbrk(names[0], "0123456789");
+	what = digits == NULL ? pg_strdup("the archive") :
+		psprintf("entry %.*s of the archive",
+				 (int) strspn(digits, "0123456789"), digits);
 	res = restore_journal_wait_exec(journal->target, conn, &restore_journal_wait_claim,
-									n > 0 ? names[0] : "", claim_query, 3, params);
+									what, claim_query, 3, params);
+	free(what);
 	free(array);
 	return res;
 }

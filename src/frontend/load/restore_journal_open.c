@@ -667,15 +667,22 @@ restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJ
 	restore_journal_check_attempt(journal, conn);
 }
 
+/*
+ * Exit with a message if two identities differ.  Those of archives are
+ * checksums, which are not shown.
+ */
 static void
-refuse_other(const char *what, const char *then, const char *now)
+refuse_other(const char *what, const char *then, const char *now, bool details)
 {
 	if (strcmp(then, now) == 0)
 		return;
 	pg_log_error("the restore cannot be resumed: %s", what);
-	pg_log_error_detail("Before: %s.  Now: %s.", then, now);
-	pg_log_error_hint(REMOVE_HINT);
-	exit(1);
+	if (details)
+	{
+		pg_log_error_detail("The earlier run restored: %s.", then);
+		pg_log_error_detail("This command restores: %s.", now);
+	}
+	pg_fatal_hint(REMOVE_HINT);
 }
 
 void
@@ -732,9 +739,9 @@ resume(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *resto
 	if (PQntuples(res) != 1)
 		refuse_foreign_schema(conn, RESTORE_JOURNAL_SCHEMA);
 	refuse_other("the archive has changed", PQgetvalue(res, 0, 0),
-				 restore->archive);
+				 restore->archive, false);
 	refuse_other("the options that select what is restored have changed",
-				 PQgetvalue(res, 0, 1), restore->selection);
+				 PQgetvalue(res, 0, 1), restore->selection, true);
 	journal->is_kept = true;
 	journal->is_resumed = true;
 	journal->attempt = atoi(PQgetvalue(res, 0, 2)) + 1;
