@@ -308,7 +308,7 @@ foreach my $options (['-l'], [ '-f', '-' ], [ '-f', '-', '-s' ])
 	}
 	($rc, undef, $err) = run_program('pg_parrestore', '-d', $node->connstr('postgres'), '--progress', $tar);
 	is($rc, 1, 'tar and our own option: exit code');
-	like($err, qr/option --progress cannot be used when pg_restore runs the restore/,
+	like($err, qr/option --progress cannot be used, because pg_restore runs this restore/,
 		'tar and our own option: message');
 	($rc, undef, $err) = run_program('pg_parrestore', '-l', '--report=x', $ours);
 	is($rc, 1, '-l and our own option: exit code');

@@ -187,7 +187,7 @@ refused_ok(qr/database "nowhere" does not exist/, 'no such database', $archives{
 }
 refused_ok(qr/option --trust-owners requires option --compare-with/, 'trust in none',
 	$archives{custom}, '--trust-owners');
-refused_ok(qr/option --compare-with cannot be used when pg_restore runs the restore/,
+refused_ok(qr/option --compare-with cannot be used, because pg_restore runs this restore/,
 	'a restore that pg_restore runs', $archives{custom}, "--compare-with=$shop", '-1');
 {
 	my ($rc, $out, $err, $copy) = restore($archives{custom}, '--check', "--compare-with=$shop");

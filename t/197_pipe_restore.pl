@@ -251,14 +251,14 @@ foreach my $try (
 	[ [ '-d', 'x', '--pipe=cat %f', $ours ], qr/an archive cannot be specified together with option --pipe/ ],
 	[ [ '-d', 'x', '--pipe=cat %f', '-Fc' ], qr/options --pipe and --format=c cannot be used together.*directory format/s ],
 	[ [ '-d', 'x', '--pipe=cat %f', '--format=tar' ], qr/options --pipe and --format=tar cannot be used together/ ],
-	[ [ '-d', 'x', '--pipe=cat %f', '-1' ], qr/option --pipe cannot be used when pg_restore runs the restore: a single transaction/ ],
+	[ [ '-d', 'x', '--pipe=cat %f', '-1' ], qr/option --pipe cannot be used, because pg_restore runs this restore\n.*detail: A single transaction/ ],
 	[ [ '-d', 'x', '--pipe=cat %f', '--verify' ], qr/options --pipe and --verify cannot be used together/ ],
 	[ [ '--pipe=cat %f' ], qr/option --pipe cannot be used without a database to restore into/ ],
 	[ [ '-f', '-', '--stall-timeout=5', $ours ], qr/option --stall-timeout cannot be used without a database to restore into/ ],
 	[ [ '-f', '-', '--stall-timeout=60', $ours ], qr/option --stall-timeout cannot be used without a database to restore into/ ],
 	[ [ '-l', '--retries=5', $ours ], qr/option --retries cannot be used without a database to restore into/ ],
 	[ [ '-f', '-', '--pipe=cat %f' ], qr/option --pipe cannot be used without a database to restore into/ ],
-	[ [ '-d', $node->connstr('postgres'), "--pipe=cat $inserts/%f" ], qr/option --pipe cannot be used when pg_restore runs the restore: the archive contains rows as INSERT commands/ ])
+	[ [ '-d', $node->connstr('postgres'), "--pipe=cat $inserts/%f" ], qr/option --pipe cannot be used, because pg_restore runs this restore\n.*detail: The archive contains rows as INSERT commands\./ ])
 {
 	my ($options, $message) = @$try;
 	local $ENV{TMPDIR} = temp_dir();

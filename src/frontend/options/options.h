@@ -188,6 +188,7 @@ typedef struct Options
 	const char *by_stock;		/* why stock pg_restore does all the work;
 								 * empty if users expect that; NULL = it does
 								 * not */
+	const char *by_stock_option;	/* the argument that causes this */
 	const char **pg_restore_args;	/* all options of pg_restore, and the
 									 * archive; these three are
 									 * NULL-terminated */

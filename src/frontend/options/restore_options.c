@@ -162,6 +162,8 @@ read_option(CommandLine *line, const StockOption *option, const char *arg)
 	option_table_store(line->options, &option->row, arg);
 	if (!option_read_common(line->options, option->letter, arg))
 		read_special(line->options, option->letter, arg);
+	if (line->options->by_stock && line->options->by_stock_option == NULL)
+		line->options->by_stock_option = text;
 	/* as in pg_restore.c:main */
 	if (strcmp(option->row.name, "transaction-size") == 0)
 		line->options->exit_on_error = true;
@@ -205,8 +207,11 @@ restore_options_check_stock(const Options *options, const char *reason)
 			!is_for_stock(options, own_options[i].offset))
 			given = own_options[i].name;
 	if (given && *reason)
-		pg_fatal("option --%s cannot be used when pg_restore runs the restore: %s",
-				 given, reason);
+	{
+		pg_log_error("option --%s cannot be used, because pg_restore runs this restore",
+					 given);
+		pg_fatal_detail("%s", message_sentence(reason));
+	}
 	if (given)
 		pg_fatal("option --%s cannot be used without a database to restore into",
 				 given);
@@ -294,7 +299,7 @@ check_options(Options *options)
 	if (options->all_databases && options->by_stock)
 	{
 		pg_log_error("options %s and %s cannot be used together",
-					 "--all-databases", "-f, -l, -1");
+					 "--all-databases", options->by_stock_option);
 		pg_fatal_detail(OF_ONE);
 	}
 	refuse_file_and_database(options);
