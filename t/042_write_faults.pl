@@ -138,7 +138,7 @@ SKIP: {
 				"SYSTEM_COMMAND=case \$moment in 'after mkdir') $swap ;; esac",
 				'pg_pardump', @$options, '-f', "$above/data", '--no-sync');
 			is($rc, 1, "a directory that is replaced, $swap: exit code");
-			like($err, qr/error: directory "\Q$above\E\/data" was replaced by another user\n.*detail: [^\n]+\.\n.*hint: Choose a directory whose parent /,
+			like($err, qr/error: directory "\Q$above\E\/data" was replaced or filled by another process\n.*detail: [^\n]+\.\n.*hint: Choose a directory whose parent /,
 				"a directory that is replaced, $swap: message");
 			is($files->(), $before, "a directory that is replaced, $swap: the other archive is the same");
 			system_or_bail('rm', '-rf', $above, "$above.moved");
@@ -154,7 +154,7 @@ SKIP: {
 		"SYSTEM_COMMAND=case \$moment in 'after mkdir') mv '$above' '$above.moved' && ln -s '$victim' '$above' ;; esac",
 		'pg_pardump', '-d', $connstr, '-f', new_path('by_tasks'), '--tasks=1', '--run-tasks=false %p', "--plan=$above/data/plan.json", '--no-sync');
 	is($rc, 1, 'a directory of a plan that is replaced: exit code');
-	like($err, qr/error: directory "\Q$above\E\/data" was replaced by another user/, 'a directory of a plan that is replaced: message');
+	like($err, qr/error: directory "\Q$above\E\/data" was replaced or filled by another process/, 'a directory of a plan that is replaced: message');
 	ok(-e "$victim/data/toc.dat", 'a directory of a plan that is replaced: the other archive is there');
 }
 

@@ -243,7 +243,7 @@ foreach my $name ('notes.txt', '.hidden', '1.dat/', '1.dat.txt', 'blob_1', 'blob
 		my ($rc, undef, $err) = run_program('fakeroot', 'sh', '-c', 'chown -h daemon "$1" && shift && exec pg_pardump "$@"', 'sh', $link,
 			'-U', 'postgres', '-f', $link, '--clean-output', @db);
 		is($rc, 1, 'a link of another user: exit code');
-		like($err, qr/error: will not remove an archive through symbolic link "\Q$link\E", which belongs to another user/, 'a link of another user: message');
+		like($err, qr/error: symbolic link "\Q$link\E" is owned by another user/, 'a link of another user: message');
 		is(listing($dir), $before, 'a link of another user: the directory behind it is not changed');
 	}
 }

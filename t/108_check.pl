@@ -167,7 +167,7 @@ check_ok('connections', ['error: server "[^"]+" has only 2 of 3 needed connectio
 check_ok('connections, just enough', ['warning: server "[^"]+" has no spare connection\n  DETAIL: .*\n  HINT: Use --jobs=1,'],
 	@db, '-U', 'few', '-j2');
 
-check_ok('connections of tasks', ['warning: server "[^"]+" has only 2 of 6 needed connections left\n  DETAIL: Concurrent tasks: 3\.\n  HINT: Run fewer tasks at a time'],
+check_ok('connections of tasks', ['warning: server "[^"]+" has only 2 of 6 needed connections left\n  DETAIL: Number of concurrent tasks: 3\.\n  HINT: Run fewer tasks at a time'],
 	@db, '-U', 'few', '--tasks=3');
 check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 {

@@ -264,7 +264,7 @@ sub other_definition
 	$archive = other_definition('COMMIT; CREATE TABLE public.beside ()');
 	my ($rc, undef, $err) = run_parrestore($node, new_copy(), $archive, '-j2');
 	is($rc, 1, 'COMMIT: exit code');
-	like($err, qr/error: a definition in the archive ended its own transaction: COMMIT; CREATE TABLE/, 'COMMIT: message');
+	like($err, qr/error: an entry of the archive ended the transaction of the restore\n.*detail: Statement was: COMMIT; CREATE TABLE/, 'COMMIT: message');
 }
 
 $node->stop;

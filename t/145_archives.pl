@@ -203,8 +203,8 @@ write_bytes($old, slurp_file($custom{none}) =~ s/^(PGDMP.)./$1\x0d/sr);
 my $empty = new_path('empty');
 write_bytes($empty, '');
 foreach (
-	[ 'tar', stock_dump('tar', '-Ft'), qr/is in tar format\n.*hint: Use pg_restore/ ],
-	[ 'a script', stock_dump('script', '-Fp'), qr/is a plain-text dump\n.*hint: Use psql/ ],
+	[ 'tar', stock_dump('tar', '-Ft'), qr/has an unsupported format \(tar\)\n.*hint: Restore it with pg_restore/ ],
+	[ 'a script', stock_dump('script', '-Fp'), qr/has an unsupported format \(plain text\)\n.*hint: Restore it with psql/ ],
 	[ 'a text', $text, qr/is not an archive of pg_dump/ ],
 	[ 'nothing', $empty, qr/is not an archive of pg_dump/ ],
 	[ 'a FIFO', $fifo, qr/is neither a directory nor a regular file/ ],

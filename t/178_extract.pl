@@ -242,7 +242,7 @@ my $other = take_tar('-Xfetch');
 rename("$other/$oid.tar", "$other/12345.tar") or die "rename: $!";
 refused_ok(qr/error: file "\Q$other\E\/12345\.tar.*" does not belong to this backup\n.*does not list tablespace 12345\.\n/, $other);
 unlink("$other/12345.tar");
-refused_ok(qr/archive of tablespace $oid is missing in directory.*\n.*detail: Its name is $oid\.tar, .*\n.*hint: Use another copy of the backup\.\n/, $other);
+refused_ok(qr/archive of tablespace $oid is missing from directory.*\n.*detail: The file is named $oid\.tar, .*\n.*hint: Use another copy of the backup\.\n/, $other);
 # what is kept cannot be started, as it would be without it
 {
 	my ($status, undef, $kept) = extract($other, '--no-clean');
@@ -333,7 +333,7 @@ SKIP:
 	my $by_root = new_path('by_root');
 	($status, $out, $errors) = run_program('fakeroot', 'pg_parbasebackup', "--extract=$plain_too", '-D', $by_root, '--no-sync');
 	is($status, 1, 'root, location of the archive: exit code');
-	my $refusal = qr/error: root must name the directory of tablespace $oid with -T\n.*detail: Its location on the server is "\Q$place\E"\.\n.*hint: To use the same directory: -T \Q$place=$place\E\./;
+	my $refusal = qr/error: no directory specified for tablespace $oid\n.*detail: Its location on the server is "\Q$place\E"\. .*\n.*hint: Use -T \Q$place\E=NEWDIR/;
 	like($errors, $refusal, 'root, location of the archive: message');
 	ok(!-e $by_root, 'root, location of the archive: nothing is left');
 	# a location that the server reports
@@ -448,7 +448,7 @@ foreach my $form ([ 'plain', connection($node), '-c', 'fast', '-T' ], [ 'plain, 
 		else
 		{
 			is($status, 1, "$what: exit code");
-			like($errors, qr/error: directory "\Q$above\E\/data" was replaced by another user\n.*detail: The path now leads to another directory .*\n.*hint: Choose /,
+			like($errors, qr/error: directory "\Q$above\E\/data" was replaced or filled by another process\n.*detail: The path now leads to another directory .*\n.*hint: Choose /,
 				"$what: message");
 			ok(!-e "$above.moved/data", "$what: the backup is removed");
 		}

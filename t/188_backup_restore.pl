@@ -67,7 +67,7 @@ foreach my $to ('into 1', "host=$host port=$port dbname=into2", "postgresql:///i
 	if ($database eq 'into2')
 	{
 		sql($node, $database, 'CREATE TABLE t AS SELECT 1 AS g');
-		refused_ok('--to a database with rows', qr/the target already contains rows in \d+ of the tables to be restored\n(?:.*\n)*pg_pardump_backup: error: pg_parrestore failed with exit code 1\npg_pardump_backup: hint: If roles or tablespaces are missing, create them first: psql -f "\Q$dir\E\/shop\/$names[0]\/globals\.sql" postgres\n\z/,
+		refused_ok('--to a database with rows', qr/the target already contains rows in \d+ of the tables to be restored\n(?:.*\n)*pg_pardump_backup: error: pg_parrestore failed with exit code 1\npg_pardump_backup: hint: If roles or tablespaces are missing, create them first: pg_parrestore --all-databases --globals-only -d postgres "\Q$dir\E\/shop\/$names[0]\/globals\.sql"\n\z/,
 			'--to', $to, 'latest', 'shop', $file);
 		sql($node, $database, 'DROP TABLE t');
 	}

@@ -228,7 +228,7 @@ sub nothing { return; }
 	# CREATE DATABASE fails if a session is connected to the template
 	$run = night($file, [ second => sub { sql($node, 'postgres', 'CREATE DATABASE meanwhile') } ], 'damage template1');
 	is($run->{rc}, 1, 'a template fails: exit code');
-	like($run->{err}, qr/^pg_pardump_backup: warning: could not back up database "template1": .*\n.*detail: Another attempt will be made after the templates\.\n(?:.*\n)*pg_pardump_backup: error: could not back up database "template1": /m,
+	like($run->{err}, qr/^pg_pardump_backup: warning: could not back up database "template1": .*\n.*detail: Another attempt will be made after the other template databases\.\n(?:.*\n)*pg_pardump_backup: error: could not back up database "template1": /m,
 		'a template fails: messages');
 	is(value($node, 'postgres', q{SELECT count(*) FROM pg_database WHERE datname = 'meanwhile'}), 1,
 		'a template fails: its session has ended when the other databases are dumped');

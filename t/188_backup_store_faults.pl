@@ -208,9 +208,9 @@ foreach my $try (
 {
 	my $pwned = new_path('pwned');
 	foreach my $try (
-		[ 'a path', 'shop/../x', qr/printed a line that is not a name: "shop\/\.\.\/x"\n/ ],
-		[ 'a path at the top', '/etc', qr/printed a line that is not a name: "\/etc"\n/ ],
-		[ 'a control character', "sh\aop", qr/printed a line that is not a name: "sh\?op"\n/ ])
+		[ 'a path', 'shop/../x', qr/printed an invalid name: "shop\/\.\.\/x"\n/ ],
+		[ 'a path at the top', '/etc', qr/printed an invalid name: "\/etc"\n/ ],
+		[ 'a control character', "sh\aop", qr/printed an invalid name: "sh\?op"\n/ ])
 	{
 		my ($what, $line, $message) = @$try;
 		my ($file) = reset_ok('list', 0);

@@ -391,7 +391,7 @@ sub back_up_all
 	my %is_template = map { $_ => 1 } @templates;
 	my @others = grep { !$is_template{$_} } @$databases;
 
-	foreach my $group ([ \@templates, 'after the templates' ], [ \@others, 'after the other databases' ])
+	foreach my $group ([ \@templates, 'after the other template databases' ], [ \@others, 'after the other databases' ])
 	{
 		my @failed = try_databases(@$group, @last);
 		try_databases(\@failed, undef, @last) if !interrupted();
@@ -495,6 +495,7 @@ sub back_up
 			store_later_globals($globals, grep { defined } values %$made) if !$snapshot;
 			die "the server changed during the run\n"
 			  . "detail: A failover happened, or the address leads to several servers. No old backup was removed.\n"
+			  . "hint: Set \"host\" to the address of one server, and run pg_pardump_backup again.\n"
 			  if !defined $other && !same_server(read_server($config), $server);
 			1;
 		})
@@ -899,11 +900,11 @@ sub restore
 	{
 		my $error = $@;
 		die $error if interrupted();
-		die $error . "hint: If roles or tablespaces are missing, create them first: run the command of \"fetch\" for \"$backup->{globals}\", store its output in a file, and run \"pg_parrestore --all-databases --globals-only -d postgres FILE\".\n"
+		die $error . "hint: If roles or tablespaces are missing, create them first: store the output of the command of \"fetch\" for \"$backup->{globals}\" in a file, and run \"pg_parrestore --all-databases --globals-only -d postgres FILE\".\n"
 		  if $backup->{pipe} && defined $backup->{globals};
 		my $globals = $backup->{pipe} ? undef : "$backup->{path}/globals.sql";
 		die $error if !defined $globals || !-e $globals;
-		die $error . "hint: If roles or tablespaces are missing, create them first: psql -f \"$globals\" postgres\n";
+		die $error . "hint: If roles or tablespaces are missing, create them first: pg_parrestore --all-databases --globals-only -d postgres \"$globals\"\n";
 	}
 	print 'restored backup ', title($backup), ' into database ', quoted($target), "\n";
 	return SUCCESS;

@@ -57,25 +57,25 @@ sub accounts
 	my ($config) = @_;
 	my $name = $config->{drill_user} // die "drill_user is not set in the configuration\n"
 	  . "hint: Create a user for it, for example with \"useradd --system --no-create-home pgdrill\", and set \"drill_user = pgdrill\".\n";
-	my $drill = account_of_name($name) // die "user \"$name\" of drill_user does not exist\n"
+	my $drill = account_of_name($name) // die "drill_user \"$name\" does not exist\n"
 	  . "hint: Create the user, for example with \"useradd --system --no-create-home $name\".\n";
 	my $directory = $config->{directory};
 	my $uid = (stat $directory)[4] // die "could not access directory \"$directory\": $!\n";
 	my $owner = account_of_id($uid) // die "directory \"$directory\" is owned by user ID $uid, which does not exist\n";
 	my $reason = "detail: Code in the restored databases runs as this user, who must own nothing else.\n"
-	  . "hint: Create a user for drill_user.\n";
+	  . "hint: Create a separate user, for example with \"useradd --system --no-create-home pgdrill\", and set \"drill_user = pgdrill\".\n";
 
-	die "user \"$name\" of drill_user is root\n$reason" if $drill->{uid} == 0;
+	die "drill_user \"$name\" is root\n$reason" if $drill->{uid} == 0;
 	die "directory \"$directory\" is owned by root, but the restore test requires backups of another user\n"
 	  . "detail: pg_parrestore runs as the owner of the backups, who must not be root.\n"
 	  if $uid == 0;
-	die "user \"$name\" of drill_user owns the backups in directory \"$directory\"\n$reason" if $drill->{uid} == $uid;
+	die "drill_user \"$name\" owns the backups in directory \"$directory\"\n$reason" if $drill->{uid} == $uid;
 	foreach my $server (@SERVER_DIRECTORIES)
 	{
-		die "user \"$name\" of drill_user owns \"$server\", the directory of a server\n$reason" if ((stat $server)[4] // 0) == $drill->{uid};
+		die "drill_user \"$name\" owns directory \"$server\" of a server\n$reason" if ((stat $server)[4] // 0) == $drill->{uid};
 	}
 	my ($pid) = processes_of($drill);
-	die "user \"$name\" of drill_user must not run other processes, but runs process $pid\n"
+	die "drill_user \"$name\" must not run other processes, but runs process $pid\n"
 	  . "detail: At the end of the restore test, all processes of this user are killed.\n"
 	  if defined $pid;
 	return ($drill, $owner);
@@ -118,9 +118,9 @@ sub make_directory
 	my $parent = $config->{drill_directory};
 	my ($mode, $uid) = (stat $parent)[ 2, 4 ] or die "could not access directory \"$parent\": $!\n";
 
-	die "\"$parent\" of drill_directory must be a directory owned by root\nhint: Set drill_directory to a directory that root has created.\n"
+	die "drill_directory \"$parent\" must be a directory owned by root\nhint: Create it as root, for example: install -d -m 0755 \"$parent\"\n"
 	  if !S_ISDIR($mode) || $uid != 0;
-	die "directory \"$parent\" of drill_directory must have the sticky bit, or must not be writable by others\nhint: Run \"chmod go-w $parent\".\n"
+	die "drill_directory \"$parent\" must not be writable by its group or others, unless it has the sticky bit\nhint: Run \"chmod go-w $parent\".\n"
 	  if $mode & 022 && !($mode & S_ISVTX);
 	my $directory = tempdir('pg_pardump_drill.XXXXXXXX', DIR => $parent);
 	my @made = ([ server => $drill->{uid}, $drill->{gid}, 0700 ], [ socket => $drill->{uid}, $owner->{gid}, 0710 ],

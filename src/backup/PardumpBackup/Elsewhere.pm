@@ -158,7 +158,7 @@ sub list_folder
 
 	foreach my $line (@lines)
 	{
-		die "$what printed a line that is not a name: " . quoted(substr $line, 0, 100) . "\nhint: See \"list\" in pg_pardump_backup(1).\n"
+		die "$what printed an invalid name: " . quoted(substr $line, 0, 100) . "\nhint: The command must print one name per line, without directories: see \"list\" in pg_pardump_backup(1).\n"
 		  if $line =~ m{/.|[\x00-\x1f\x7f]};
 	}
 	return @lines;

@@ -75,8 +75,8 @@ sub rebuild
 		if (!$backup->{complete} && !$backup->{removed} && !defined $backup->{problem})
 		{
 			report('warning', "backup $shown in the store is incomplete\n"
-				  . "detail: The store contains no record of this backup, so no run removes the backup, unless a run on another host is making it.\n"
-				  . "hint: If no run is making this backup, remove the backup's files from the store.\n");
+				  . "detail: The store contains no record of this backup. Runs do not remove such backups.\n"
+				  . "hint: If no other host is making this backup now, remove its files from the store.\n");
 			next;
 		}
 		report('error', "could not rebuild the record of backup $shown: " . ($backup->{problem} // $@));

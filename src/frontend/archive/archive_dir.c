@@ -361,7 +361,8 @@ archive_dir_keep_out(const char *directory, const char *option, const char *path
 pg_noreturn static void
 was_replaced(const char *path, const char *found)
 {
-	pg_log_error("directory \"%s\" was replaced by another user", path);
+	pg_log_error("directory \"%s\" was replaced or filled by another process",
+				 path);
 	pg_log_error_detail("%s", found);
 	pg_fatal_hint(DIRECTORY_REPLACED_HINT);
 }
@@ -393,7 +394,7 @@ archive_dir_open_empty(const char *path, bool made)
 	 * user.  Any other one was put there in the moment since mkdir().
 	 */
 	if (made && st.st_uid != geteuid())
-		was_replaced(path, psprintf("It now belongs to user ID %u.", st.st_uid));
+		was_replaced(path, psprintf("It is now owned by user ID %u.", st.st_uid));
 	if (made && !is_empty(listing))
 		was_replaced(path, DIRECTORY_HAS_FILES);
 	if (!is_empty(listing))
@@ -430,8 +431,8 @@ open_left(const char *path)
 		pg_fatal("could not stat file \"%s\": %m", path);
 	if (S_ISLNK(st.st_mode) && st.st_uid != 0 && st.st_uid != geteuid())
 	{
-		pg_log_error("will not remove an archive through symbolic link \"%s\", which belongs to another user",
-					 path);
+		pg_log_error("symbolic link \"%s\" is owned by another user", path);
+		pg_log_error_detail("--clean-output does not follow such a link, because its owner could make it lead to another directory.");
 		pg_fatal_hint("Specify the directory itself.");
 	}
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
@@ -462,7 +463,11 @@ lock_directory(ArchiveDir *dir, bool must)
 	}
 	/* The file system does not support locks. */
 	if (must)
-		pg_fatal("could not lock directory \"%s\": %m", dir->path);
+	{
+		pg_log_error("could not lock directory \"%s\": %m", dir->path);
+		pg_log_error_detail("--clean-output requires a file system that supports flock().");
+		pg_fatal_hint("Remove the files of the earlier archive, and run the command without --clean-output.");
+	}
 	pg_log_info("could not lock directory \"%s\": %m", dir->path);
 }
 

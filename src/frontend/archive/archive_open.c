@@ -79,12 +79,12 @@ refuse_kind(const char *path, ArchiveKind kind)
 		case ARCHIVE_CUSTOM:
 			return;
 		case ARCHIVE_TAR:
-			pg_log_error("archive \"%s\" is in tar format", path);
-			pg_log_error_hint("Use pg_restore, or extract the archive to a directory.");
+			pg_log_error("archive \"%s\" has an unsupported format (tar)", path);
+			pg_log_error_hint("Restore it with pg_restore, or extract it with tar and specify the directory.");
 			break;
 		case ARCHIVE_SCRIPT:
-			pg_log_error("\"%s\" is a plain-text dump", path);
-			pg_log_error_hint("Use psql to restore it.");
+			pg_log_error("archive \"%s\" has an unsupported format (plain text)", path);
+			pg_log_error_hint("Restore it with psql.");
 			break;
 		case ARCHIVE_UNKNOWN:
 			pg_log_error("\"%s\" is not an archive of pg_dump", path);
@@ -189,7 +189,8 @@ read_manifest(Archive *archive)
 	{
 		pg_log_error(ARCHIVE_DAMAGED, archive->path,
 					 psprintf("file \"%s\": %s", MANIFEST_NAME, problem));
-		pg_fatal_hint("Run pg_pardump --verify to find other damage.  If the manifest is removed, the archive can be restored, but not verified.");
+		pg_fatal_hint("To find other damage, run pg_pardump --verify=\"%s\".  If the manifest is removed, the archive can be restored, but not verified.",
+					  archive->path);
 	}
 }
 

@@ -499,7 +499,7 @@ backup_server_stop(Backup *backup)
 	if (sscanf(label, "START WAL LOCATION: %X/%X", &high, &low) != 2 ||
 		line == NULL || sscanf(line, "\nSTART TIMELINE: %u", &timeline) != 1 ||
 		((uint64) high << 32 | low) != backup->start)
-		session_unexpected("The backup label is that of another backup.");
+		session_unexpected("The backup label does not match the start of this backup.");
 	if (timeline != backup->timeline)
 	{
 		pg_log_error("the server switched from timeline %u to %u while the backup started",

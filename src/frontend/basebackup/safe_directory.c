@@ -235,7 +235,7 @@ safe_directory_remove_directory(void *arg)
 pg_noreturn static void
 was_replaced(const ClaimedDirectory *claimed, const char *found)
 {
-	pg_log_error("directory \"%s\" was replaced by another user",
+	pg_log_error("directory \"%s\" was replaced or filled by another process",
 				 printable(claimed->path));
 	pg_log_error_detail("%s", found);
 	pg_fatal_hint(DIRECTORY_REPLACED_HINT);
@@ -265,7 +265,7 @@ open_directory(ClaimedDirectory *claimed)
 		pg_fatal("could not access directory \"%s\": %m",
 				 printable(claimed->path));
 	if (!claimed->found && st.st_uid != geteuid())
-		was_replaced(claimed, psprintf("It now belongs to user ID %u.", st.st_uid));
+		was_replaced(claimed, psprintf("It is now owned by user ID %u.", st.st_uid));
 	claimed->found_mode = st.st_mode & 07777;
 }
 

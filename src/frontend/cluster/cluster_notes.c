@@ -742,8 +742,8 @@ drop_table(const ClusterNotes *notes, PGconn *conn)
 	{
 		pg_log_warning("could not drop schema " CLUSTER_NOTES_SCHEMA " in database \"%s\": %s",
 					   notes->database, PQresultErrorMessage(res));
-		pg_log_warning_detail("All databases are restored.");
-		pg_log_warning_hint("Drop it: " DROP_COMMAND ";");
+		pg_log_warning_detail("All databases are restored.  The schema only recorded the progress.");
+		pg_log_warning_hint("Drop the schema in this database: " DROP_COMMAND ";");
 	}
 }
 

@@ -232,7 +232,7 @@ require_extension(const ClusterSnapshot *snapshot)
 		if (n_missing++ == 0)
 			pg_log_error("option %s requires extension pg_pardump in every database",
 						 "--cluster-snapshot");
-		pg_log_error_detail("Database \"%s\": %s.",
+		pg_log_error_detail("Database \"%s\" cannot be dumped with this option: %s.",
 							printable(guard->database->name), extension->missing);
 		is_absent |= !extension->is_there;
 		is_older |= extension->is_older;
@@ -413,7 +413,8 @@ take_by_guards(void *arg)
 		PGresult   *res = session_wait_result(guard->conn, STANDBY_PAUSE_MS);
 
 		if (res == NULL)
-			session_lost("the server does not answer");
+			session_lost(psprintf("the server did not respond within %d s",
+								  STANDBY_PAUSE_MS / 1000));
 		if (PQresultStatus(res) != PGRES_TUPLES_OK)
 			session_failed(guard->conn, res, "query failed", export_query);
 		guard->snapshot = pg_strdup(PQgetvalue(res, 0, 0));

@@ -43,6 +43,7 @@ typedef struct RowsSink
 {
 	Sink		base;
 	const char *table;			/* whose rows these are; borrowed */
+	const char *side;			/* the name of the rows' side; borrowed */
 	RowCallback row;
 	void	   *arg;
 	PQExpBufferData begun;		/* beginning of a line from earlier data */
@@ -53,7 +54,8 @@ reject_rows(const char *table, const char *detail)
 {
 	pg_log_error("could not compare the rows of table %s", printable(table));
 	pg_log_error_detail("%s", detail);
-	pg_fatal_hint("To compare the other tables, use -T '%s'.", printable(table));
+	pg_fatal_hint("To compare the other tables, exclude this table with -T '%s'.",
+				  printable(table));
 }
 
 static void
@@ -100,7 +102,8 @@ sink_rows_finish(Sink *sink)
 	RowsSink   *rows = (RowsSink *) sink;
 
 	if (rows->begun.len > 0)
-		reject_rows(rows->table, "The last row is incomplete.");
+		reject_rows(rows->table, psprintf("The last row from %s is incomplete.",
+										  rows->side));
 }
 
 static void
@@ -122,12 +125,13 @@ static const SinkOps sink_rows_ops = {
  * if the last line has no end.
  */
 static Sink *
-sink_rows_new(const char *table, RowCallback row, void *arg)
+sink_rows_new(const char *table, const char *side, RowCallback row, void *arg)
 {
 	RowsSink   *rows = pg_malloc0(sizeof(RowsSink));
 
 	rows->base.ops = &sink_rows_ops;
 	rows->table = table;
+	rows->side = side;
 	rows->row = row;
 	rows->arg = arg;
 	initPQExpBuffer(&rows->begun);
@@ -480,7 +484,8 @@ compare_rows_begin(void *arg, const DataFile *file)
 		rows->part.rows = pg_malloc0(bytes);
 		rows->part.keys = whole->keys ? pg_malloc0(bytes) : NULL;
 	}
-	return sink_rows_new(rows->table->name, callbacks[rows->pass], rows);
+	return sink_rows_new(rows->table->name, rows->sides[rows->side]->name,
+						 callbacks[rows->pass], rows);
 }
 
 /*

@@ -185,8 +185,8 @@ dump_task_run_refused(void *arg, const WorkerTask *pool_task, int no)
 	DumpTask   *task = arg;
 	TaskLine	line = {.kind = TASK_LINE_REFUSED,.number = task->pool.jobs[no]};
 
-	pg_log_warning("leaving %s to the leader, because its table could not be locked by this task",
-				   pool_task->describe(task, no, -1));
+	pg_log_warning("this task could not lock the table of a job; the leader will dump it");
+	pg_log_warning_detail("Job: %s.", pool_task->describe(task, no, -1));
 	task_result_write(&task->results, &line);
 	task_result_flush(&task->results);
 	task->reported[no] = true;

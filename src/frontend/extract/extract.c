@@ -115,10 +115,10 @@ check_archives(const Options *options, const TablespaceMap *map)
 pg_noreturn static void
 missing_archive(const Options *options, const char *name)
 {
-	pg_log_error("archive of tablespace %s is missing in directory \"%s\"",
+	pg_log_error("archive of tablespace %s is missing from directory \"%s\"",
 				 name, options->extract);
-	pg_log_error_detail("Its name is %s.tar, with or without .gz, .lz4 or .zst.",
-						name);
+	pg_log_error_detail("The file is named %s.tar, %s.tar.gz, %s.tar.lz4 or %s.tar.zst.",
+						name, name, name, name);
 	pg_fatal_hint(BACKUP_COPY_HINT);
 }
 

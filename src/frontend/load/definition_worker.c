@@ -454,8 +454,13 @@ run_of_entry(DefinitionWorker *worker, const char *sql)
 	PGresult   *res = definition_session_run(worker->session, sql);
 
 	if (PQtransactionStatus(worker->session->conn) == PQTRANS_IDLE)
-		pg_fatal("a definition in the archive ended its own transaction: %.*s",
-				 SHOWN_BYTES, sql);
+	{
+		pg_log_error("an entry of the archive ended the transaction of the restore");
+		pg_log_error_detail("Statement was: %.*s%s", SHOWN_BYTES, sql,
+							strlen(sql) > SHOWN_BYTES ? "..." : "");
+		pg_log_error_detail("pg_dump does not write such statements.");
+		pg_fatal_hint("Use another copy of the archive, or exclude the entry with -l and -L.");
+	}
 	return res;
 }
 

@@ -201,12 +201,13 @@ expect(PGconn *conn, const TargetState *state, const char *expected)
 		return;
 	if (*state->history == '\0')
 	{
-		const char *role = fmtId(session_value(conn, "SELECT CURRENT_USER"));
+		char	   *role = session_value(conn, "SELECT CURRENT_USER");
 
 		pg_log_error("could not verify that the target is still the same server");
-		pg_log_error_detail("The role may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.");
+		pg_log_error_detail("Role \"%s\" has no privilege to execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.",
+							printable(role));
 		pg_fatal_hint("As a superuser, run in database \"%s\" of the target: GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint(), pg_control_recovery() TO %s;",
-					  printable(PQdb(conn)), printable(role));
+					  printable(PQdb(conn)), printable(fmtId(role)));
 	}
 	if (strcmp(state->history, expected) != 0)
 	{
@@ -278,15 +279,20 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 
 	if (of_source || *state.system_identifier == '\0')
 	{
+		char	   *role;
+
 		pg_log_error("could not determine whether source and target are the same database");
-		pg_log_error_detail(of_source ?
-							"Your role on the source may not execute pg_control_system()." :
-							"Your role on the target may not execute pg_control_system().");
-		pg_fatal_hint(of_source ?
-					  "As a superuser, run in database \"%s\" of the source: GRANT EXECUTE ON FUNCTION pg_control_system() TO your_role;" :
-					  "As a superuser, run in database \"%s\" of the target: GRANT EXECUTE ON FUNCTION pg_control_system() TO your_role;",
-					  of_source ? printable(source->database) :
-					  printable(PQdb(target->conn)));
+		if (of_source)
+		{
+			pg_log_error_detail("The role on the source has no privilege to execute pg_control_system().");
+			pg_fatal_hint("As a superuser, run in database \"%s\" of the source, with the name of this role: GRANT EXECUTE ON FUNCTION pg_control_system() TO ...;",
+						  printable(source->database));
+		}
+		role = session_value(target->conn, "SELECT CURRENT_USER");
+		pg_log_error_detail("Role \"%s\" has no privilege to execute pg_control_system() on the target.",
+							printable(role));
+		pg_fatal_hint("As a superuser, run in database \"%s\" of the target: GRANT EXECUTE ON FUNCTION pg_control_system() TO %s;",
+					  printable(PQdb(target->conn)), printable(fmtId(role)));
 	}
 	if (strcmp(source->system_identifier, state.system_identifier) == 0 &&
 		(new_name ? strcmp(source->database, new_name) == 0
@@ -653,7 +659,7 @@ target_begin(Target *target)
 		char	   *role = session_value(target->conn, "SELECT CURRENT_USER");
 
 		pg_log_warning("a failover of the target will not be detected");
-		pg_log_warning_detail("Role \"%s\" needs the privilege to execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.",
+		pg_log_warning_detail("Role \"%s\" has no privilege to execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.",
 							  printable(role));
 		pg_log_warning_hint("As a superuser, run in database \"%s\": GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint(), pg_control_recovery() TO %s;",
 							printable(PQdb(target->conn)), printable(fmtId(role)));

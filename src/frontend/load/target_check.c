@@ -475,7 +475,7 @@ check_owners_of_objects(PGconn *conn, const DumpPlan *plan,
 	pg_log_error("--clean cannot drop %d of the large objects that are to be copied",
 				 n);
 	pg_log_error_detail("Other roles own them on the target.  Large objects of two databases can have the same OID by chance.");
-	pg_log_error_hint("Drop them on the target as their owner or a superuser, or use --no-large-objects.");
+	pg_log_error_hint("Drop them on the target with lo_unlink(), as their owner or as a superuser, or use --no-large-objects.");
 }
 
 void
@@ -496,7 +496,7 @@ target_check_objects(PGconn *conn, const DumpPlan *plan,
 				 n);
 	pg_log_error_detail("Large objects of two databases can have the same OID by chance; a copy would overwrite these.");
 	if (options->data_only)
-		pg_log_error_hint("Remove them on the target, or use --no-large-objects.");
+		pg_log_error_hint("Drop them on the target with lo_unlink(), or use --no-large-objects.");
 	else
 		pg_log_error_hint("Use --clean to drop them first.");
 }

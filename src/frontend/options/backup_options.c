@@ -96,11 +96,11 @@ tablespace_mapping_place(const SimpleStringList *mappings, const char *oid,
 	}
 	if (geteuid() != 0)
 		return location;
-	pg_log_error("root must name the directory of tablespace %s with -T", oid);
-	pg_log_error_detail("Its location on the server is \"%s\".",
+	pg_log_error("no directory specified for tablespace %s", oid);
+	pg_log_error_detail("Its location on the server is \"%s\".  As root, pg_parbasebackup writes only to directories that the command line names.",
 						printable(location));
-	pg_fatal_hint("To use the same directory: -T %s=%s.  The user who will own the cluster does not need -T.",
-				  printable(location), printable(location));
+	pg_fatal_hint("Use -T %s=NEWDIR, where NEWDIR can be the same directory, or run the command as the user who will own the cluster.",
+				  printable(location));
 }
 
 /* ----------

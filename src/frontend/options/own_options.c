@@ -319,7 +319,7 @@ task_options_read(const char *text, int *task, int *n_tasks)
 	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 1 || n > 4096 || no >= n)
 	{
 		pg_log_error("invalid value \"%s\" for option %s", text, "--task");
-		pg_fatal_hint("Use I/NUM, where I counts from 0: the tasks of four are 0/4 to 3/4.");
+		pg_fatal_hint("Specify I/NUM, with NUM from 1 to 4096 and I from 0 to NUM - 1, for example 0/4.");
 	}
 	*task = (int) no;
 	*n_tasks = (int) n;

@@ -365,9 +365,9 @@ previous_archive_fetch(const Options *options)
 	{
 		pg_log_error("could not read the previous archive: %s", toc_problem);
 		pg_log_error_detail("Command was: %s", command_reader_last());
-		pg_log_error_detail("The manifest could not be read either: %s.",
+		pg_log_error_detail("Reading the manifest also failed: %s.",
 							manifest_problem);
-		pg_fatal_hint("Correct the command of --incremental-pipe.  For the first dump, use --manifest-fingerprints instead of --incremental-pipe and --pipe-copy.");
+		pg_fatal_hint("Run the command in a shell, and check whether the store can be reached.  For the first dump into a store, use --manifest-fingerprints instead of --incremental-pipe and --pipe-copy.");
 	}
 	previous->directory = options->incremental_pipe;
 	previous->dir_fd = -1;

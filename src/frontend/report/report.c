@@ -30,6 +30,7 @@
 #include "report/report_table.h"
 
 #define TEMPLATE "pg_pardump_report.html"
+#define TEMPLATE_HINT "Reinstall pg_pardump, or run the command without --report."
 
 /*
  * The number of rows shown as HTML, and approximate limits for the JSON data.
@@ -85,7 +86,7 @@ read_template(char *pieces[N_PARTS + 1])
 	if (stream == NULL || ferror(stream))
 	{
 		pg_log_error("could not read the report template \"%s\": %m", path);
-		pg_fatal_hint("Reinstall pg_pardump, or run the command without --report.");
+		pg_fatal_hint(TEMPLATE_HINT);
 	}
 	fclose(stream);
 	pieces[0] = buffer_text(&text);
@@ -94,8 +95,11 @@ read_template(char *pieces[N_PARTS + 1])
 		char	   *place = strstr(pieces[part], places[part]);
 
 		if (place == NULL)
-			pg_fatal("\"%s\" is not a report template: \"%s\" is missing",
-					 path, places[part]);
+		{
+			pg_log_error("invalid report template \"%s\": placeholder \"%s\" is missing",
+						 path, places[part]);
+			pg_fatal_hint(TEMPLATE_HINT);
+		}
 		*place = '\0';
 		pieces[part + 1] = place + strlen(places[part]);
 	}

@@ -300,7 +300,7 @@ end_restore(const PieceRun *run, bool differs)
 {
 	const PieceLoader *loader = run->loader;
 
-	pg_log_error_detail("Parts of table %s may have been committed.",
+	pg_log_error_detail("Parts of table %s might have been committed.",
 						printable(loader->run->plan->tables->tables[run->file->table].name));
 
 	/*
@@ -311,7 +311,7 @@ end_restore(const PieceRun *run, bool differs)
 	if (differs)
 	{
 		*loader->must_restart = true;
-		pg_log_error_hint("Restore from the beginning, and not with --resume: the committed rows may be wrong.");
+		pg_log_error_hint("The committed rows might be wrong.  Run the restore again without --resume, into an empty database or with --clean.");
 	}
 	exit(1);
 }

@@ -529,7 +529,7 @@ connection_limit_check_tasks(PGconn *conn, int n_tasks, int n_sessions)
 	if (left >= n_sessions)
 		return;
 	connection_limit_report(PG_LOG_WARNING, conn, left, n_sessions);
-	pg_log_warning_detail("Concurrent tasks: %d.", n_tasks);
+	pg_log_warning_detail("Number of concurrent tasks: %d.", n_tasks);
 	pg_log_warning_hint("Run fewer tasks at a time, " CONNECTIONS_RAISE "  A task without a connection exits with code 75 and can be run again.");
 }
 

@@ -457,8 +457,8 @@ hint_at_toast_index(const PGresult *res)
 	oid = name + strlen("pg_toast_");
 	if (*oid == '\0' || strspn(oid, "0123456789") != strlen(oid))
 		return;
-	pg_log_error_detail("REINDEX CONCURRENTLY could lose index entries before PostgreSQL 14.25, 15.20, 16.16, 17.12 and 18.7.");
-	pg_log_error_hint("If only index entries are missing, run REINDEX TABLE pg_toast.%s.",
+	pg_log_error_detail("The index of this table might lack entries.  REINDEX CONCURRENTLY could cause this before PostgreSQL 14.25, 15.20, 16.16, 17.12 and 18.7.");
+	pg_log_error_hint("Run REINDEX TABLE pg_toast.%s, and the same command again.  If the error remains, the table itself is damaged.",
 					  name);
 }
 

@@ -463,14 +463,14 @@ note_summary(const VerifyRun *run)
 static void
 report_failure(const VerifyRun *run, bool is_readable)
 {
-	int			n_files = run->list->n_files;
+	int			n_files = run->n_jobs;
 
 	pg_log_error("verification of archive \"%s\" failed: %d problem%s found, %d file%s checked",
 				 printable(run->directory), run->found.findings,
 				 units_plural(run->found.findings), n_files,
 				 units_plural(n_files));
 	pg_log_error_hint(is_readable ?
-					  "Use another copy of the archive, or restore the tables whose files are not damaged with pg_parrestore -L." :
+					  "Use another copy of the archive.  To restore only undamaged tables, write a list with pg_parrestore -l, remove the damaged tables from the list, and use pg_parrestore -L." :
 					  ARCHIVE_COPY_HINT);
 }
 
