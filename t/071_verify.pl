@@ -65,13 +65,13 @@ sub summed_up
 	return $files;
 }
 
-# One line a finding, exactly as many lines as patterns, in any order; then their
-# number.
+# One line a finding, with its details, exactly as many lines as patterns, in any order;
+# then their number.
 sub found_ok
 {
 	my ($what, $dir, @patterns) = @_;
 	my ($rc, $out, $err) = verify($dir);
-	my @lines = split /\n/, $err;
+	my @lines = split /\n/, $err =~ s/\n\w+: detail: (.*)\.$/; \l$1/gmr;
 	is($rc, 1, "$what: exit code");
 	is($out, '', "$what: no summary");
 	summed_up($what, scalar @patterns, \@lines);
@@ -137,7 +137,7 @@ my $bad_manifest = qr/file "\Q$manifest_name\E" is damaged:/;
 	like($out, qr/^archive verified: $n files, 20,010 rows, /, '-P: sum');
 	($rc, $out, $err) = verify(damaged($ours, flipped($file, 0)), '-P');
 	is($rc, 1, '-P, a finding: exit code');
-	my @lines = split /\n/, $err;
+	my @lines = grep { !/: detail: / } split /\n/, $err;
 	is(summed_up('-P, a finding', 1, \@lines), $n, '-P, a finding: files');
 	like($lines[-1], qr{^100%, time \d+:\d\d, files $n/$n, .*, 1 problem$}, '-P, a finding: progress');
 	my $hostile = damaged($ours, sub {
@@ -145,28 +145,28 @@ my $bad_manifest = qr/file "\Q$manifest_name\E" is damaged:/;
 		change_manifest($_[0], sub { s/("\Q$file\E".*?"Table": )"large"/$1"\\u001b[2J\\nx"/ });
 	});
 	($rc, $out, $err) = verify($hostile);
-	like($err, qr/file "\Q$file\E" of table public\."\\x1b\[2J\\x0ax" does not match its checksum/, 'a name that commands a terminal');
+	like($err, qr/file "\Q$file\E" of table public\."\\x1b\[2J\\x0ax" is damaged\n.*detail: The checksum does not match/, 'a name that commands a terminal');
 }
 
 # ---- what is not
 
 all_found_ok(
 	[ 'file missing', $ours, gone($file), qr/$in_file is missing/ ],
-	[ 'file too much', $ours, written('7777777.dat', 'x'), qr/file "7777777\.dat" is not in the manifest/ ],
-	[ 'odd name', $ours, written("a\n\x1b[31mb", 'x'), qr/file "a\\x0a\\x1b\[31mb" is not in the manifest/ ],
+	[ 'file too much', $ours, written('7777777.dat', 'x'), qr/file "7777777\.dat" is not listed in the manifest/ ],
+	[ 'odd name', $ours, written("a\n\x1b[31mb", 'x'), qr/file "a\\x0a\\x1b\[31mb" is not listed in the manifest/ ],
 	[ 'plain file cut', $plain, cut($plain_file, 1000),
-		qr/$in_plain_file has 1000 bytes instead of \d+/ ],
+		qr/$in_plain_file is damaged; the file has 1000 bytes instead of \d+$/ ],
 	[ 'file cut', $ours, cut($file, 1000),
-		qr/$in_file has 1000 bytes instead of \d+, and its compressed data is cut off$/ ],
+		qr/$in_file is damaged; the file has 1000 bytes instead of \d+; the compressed data is truncated$/ ],
 	[ 'file empty', $ours, cut($file, 0),
-		qr/$in_file has 0 bytes instead of \d+, and its compressed data is cut off$/ ],
+		qr/$in_file is damaged; the file has 0 bytes instead of \d+; the compressed data is truncated$/ ],
 	[ 'plain byte changed', $plain, flipped($plain_file, 500),
-		qr/$in_plain_file does not match its checksum in the manifest/ ],
+		qr/$in_plain_file is damaged; the checksum does not match the manifest/ ],
 	[ 'byte changed', $ours, flipped($file, 0),
-		qr/$in_file does not match its checksum in the manifest, and could not be decompressed: / ],
+		qr/$in_file is damaged; the checksum does not match the manifest; the data could not be decompressed: / ],
 	[ 'link', $ours,
 		sub { rename "$_[0]/$file", "$_[0]/../linked"; symlink '../linked', "$_[0]/$file" },
-		qr/$in_file is a symbolic link/ ],
+		qr/could not read $in_file; file ".*" is a symbolic link$/ ],
 	[ 'large object gone', $ours, gone("blob_4711.dat$suffix"),
 		qr/file "blob_4711\.dat\Q$suffix\E" is missing/ ],
 	(map {
@@ -178,7 +178,7 @@ all_found_ok(
 		qr/file "blob_4712\.dat\.gz" is not listed in toc\.dat/ ],
 	[ 'list that leads elsewhere', $stock, written('blobs*.toc', "4711 blob_4711.dat\n4712 ../x\n"),
 		qr/file "blob_4712\.dat\.gz" is not listed in toc\.dat/,
-		qr/file "\.\.\/x" has a name that leads outside the archive/ ],
+		qr/"\.\.\/x" is not a valid file name in an archive/ ],
 	[ 'manifest changed', $ours, flipped($manifest_name, 100),
 		qr/$bad_manifest its own checksum does not match/ ],
 	[ 'manifest that claims to be huge', $ours,
@@ -196,7 +196,7 @@ foreach my $options ('', '--no-chunks -t empty', '--schema-only')
 my @but_manifest = map { s/.*\///r } grep { !/manifest/ } glob "$ours/*";
 all_found_ok(
 	[ 'toc.dat changed', $ours, flipped('toc.dat', index(slurp_file("$ours/toc.dat"), 'CREATE TABLE')),
-		qr/file "toc\.dat" does not match its checksum in the manifest/ ],
+		qr/file "toc\.dat" is damaged; the checksum does not match the manifest/ ],
 	[ 'toc.dat cut', $ours, cut('toc.dat', 1000), qr/file "toc\.dat" is damaged: unexpected end/ ],
 	[ 'no toc.dat', $ours, gone('toc.dat'), qr/file "toc\.dat" is missing/ ],
 	[ 'all but the manifest missing', $ours, gone(@but_manifest),
@@ -205,7 +205,7 @@ all_found_ok(
 	# the count: here by a manifest that lies.
 	[ 'wrong number of rows', $plain,
 		other_manifest(sub { s/("Path": "\Q$plain_file\E".*?"Rows": )\d+/${1}3/ }),
-		qr/$in_plain_file has \d+ rows? instead of 3/ ]);
+		qr/$in_plain_file is damaged; the file has \d+ rows? instead of 3/ ]);
 
 # Without checksums there are those of the codec, if any, and what the rows are.
 {
@@ -218,11 +218,11 @@ all_found_ok(
 		return sub { system_or_bail('sh', '-c', "$command | gzip >\"\$0/\$1\"", $_[0], $name); };
 	};
 	all_found_ok(
-		[ 'no checksums: byte changed', $bare, flipped($name, 1500), qr/$in_it could not be decompressed: / ],
+		[ 'no checksums: byte changed', $bare, flipped($name, 1500), qr/$in_it is damaged; the data could not be decompressed: / ],
 		[ 'no checksums: other bytes', $bare, $gzip->('printf "1\n"'),
-			qr/$in_it has \d+ bytes instead of \d+, and does not decompress to \d+ bytes/ ],
+			qr/$in_it is damaged; the file has \d+ bytes instead of \d+; the decompressed data does not have \d+ bytes/ ],
 		[ 'no checksums: more than there should be', $bare, $gzip->('head -c 30000000 /dev/zero'),
-			qr/$in_it has \d+ bytes instead of \d+, and decompresses to more than \d+ bytes/ ]);
+			qr/$in_it is damaged; the file has \d+ bytes instead of \d+; the decompressed data has more than \d+ bytes/ ]);
 	$bare = dump_ok($node, 'verify', 'no checksums', 'pg_pardump',
 		'--manifest-checksums=NONE', '-Z0', @chunks);
 	$name = large_file($bare);
@@ -230,15 +230,15 @@ all_found_ok(
 	all_found_ok(
 		[ 'no checksums: a line end changed', $bare,
 			flipped($name, index(slurp_file("$bare/$name"), "\n")),
-			qr/$in_it has \d+ rows? instead of \d+/ ],
-		[ 'no checksums: the end changed', $bare, flipped($name, -4), qr/$in_it lacks the line that ends the rows/ ]);
+			qr/$in_it is damaged; the file has \d+ rows? instead of \d+/ ],
+		[ 'no checksums: the end changed', $bare, flipped($name, -4), qr/$in_it is damaged; the line that ends the rows is missing/ ]);
 }
 {
 	my $sha = dump_ok($node, 'verify', 'SHA256', 'pg_pardump', '--manifest-checksums=SHA256', '-Z0', @chunks);
 	sound_ok('SHA256', $sha, 20010);
 	my $name = large_file($sha);
 	all_found_ok([ 'SHA256: byte changed', $sha, flipped($name, 500),
-		qr/file "\Q$name\E" of table public\.large does not match its checksum in the manifest/ ]);
+		qr/file "\Q$name\E" of table public\.large is damaged; the checksum does not match the manifest/ ]);
 }
 
 # ---- names that are made to deceive: nothing outside is opened, and nothing is
@@ -261,15 +261,15 @@ all_found_ok(map {
 				})->($_[0]);
 			},
 			qr/\Q$message\E/, qr/file "\Q$stock_file\E" is not listed in toc\.dat/ ]
-	} ([ '../outside.dat', 'leads outside the archive' ],
-		[ '/etc/passwd', 'leads outside the archive' ], [ '..', 'is missing' ],
+	} ([ '../outside.dat', 'is not a valid file name in an archive' ],
+		[ '/etc/passwd', 'is not a valid file name in an archive' ], [ '..', 'is missing' ],
 		[ "a\n\x1b[31mb", 'a\x0a\x1b[31mb" of table public.large is missing' ], [ 'x' x 5000, 'is missing' ]));
 {
 	my %odd = ("a\nb" => 'a\x0ab', "\x1b[2J" => '\x1b[2J', '-rf' => '-rf', '%s%n' => '%s%n',
 		'x' x 255 => 'x' x 255, "\xff\xfe" => "\xff\xfe", 'a"b' => 'a"b', '.toc.dat' => '.toc.dat',
 		"\x9b2J" => '\x9b2J', "\xe2\x9b" => "\xe2" . '\x9b', "\xc4\x9b\xc3\x9f" => "\xc4\x9b\xc3\x9f");
 	all_found_ok([ 'odd names', $ours, sub { write_bytes("$_[0]/$_", 'x') foreach keys %odd },
-		map { qr/file "\Q$_\E" is not in the manifest$/ } values %odd ]);
+		map { qr/file "\Q$_\E" is not listed in the manifest$/ } values %odd ]);
 }
 all_found_ok(
 	[ 'a directory and a FIFO', $ours,
@@ -279,23 +279,23 @@ all_found_ok(
 			mkfifo("$_[0]/blob_4711.dat$suffix", 0600) or die "mkfifo: $!";
 			mkfifo("$_[0]/fifo", 0600) or die "mkfifo: $!";
 		},
-		qr/$in_file is not a regular file/,
-		qr/file "blob_4711\.dat\Q$suffix\E" is not a regular file/, qr/file "fifo" is not in the manifest/ ],
+		qr/could not read $in_file; file ".*" is not a regular file$/,
+		qr/could not read file "blob_4711\.dat\Q$suffix\E"; file ".*" is not a regular file$/, qr/file "fifo" is not listed in the manifest/ ],
 	map {
 		my $name = $_;
 		[ "$name is a FIFO", $ours, sub { unlink "$_[0]/$name"; mkfifo("$_[0]/$name", 0600) },
-			qr/file "\Q$name\E" (is damaged: )?is not a regular file/ ],
+			qr/file ".*\/\Q$name\E" is not a regular file$/ ],
 		[ "$name is a link", $ours,
 			sub { rename "$_[0]/$name", "$_[0]/../other"; symlink '../other', "$_[0]/$name" },
-			qr/file "\Q$name\E" (is damaged: )?is a symbolic link/ ]
+			qr/file ".*\/\Q$name\E" is a symbolic link$/ ]
 	} ('toc.dat', $manifest_name));
 
 # ---- a disk that cannot be read
 
 {
 	my $library = system_faults();
-	foreach my $try ([ $file, qr/$in_file could not be read: Input\/output error/ ],
-		[ $manifest_name, qr/$bad_manifest could not be read/ ])
+	foreach my $try ([ $file, qr/could not read $in_file: Input\/output error/ ],
+		[ $manifest_name, qr/could not read file "\Q$manifest_name\E": Input\/output error/ ])
 	{
 		local @front = ('env', "LD_PRELOAD=$library", "SYSTEM_FAULT=read $try->[0]");
 		found_ok("$try->[0] cannot be read", $ours, $try->[1]);
@@ -350,10 +350,10 @@ sound_ok('manifest: names of a later version', damaged($ours,
 all_found_ok(
 	[ 'manifest: a file twice', $ours,
 		other_manifest(sub { s/(\{ "Path": "\Q$file\E".*?\})/$1,\n$1/ }),
-		qr/$in_file is in the manifest twice/ ],
+		qr/$in_file is listed twice in the manifest/ ],
 	[ 'manifest: another kind', $ours,
 		other_manifest(sub { s/("\Q$file\E", "Kind": )"rows"/$1"large object"/ }),
-		qr/is listed as another kind of file in the manifest/, qr/is not listed in toc\.dat/ ]);
+		qr/is listed as different kinds in the manifest and in toc\.dat/, qr/is not listed in toc\.dat/ ]);
 
 # ---- an archive of the first version of the format: names in LATIN1, chunks,
 # fingerprints, a mask, a condition, a partition, large objects
@@ -400,9 +400,9 @@ all_found_ok(
 			my ($one, $other) = grep { $_->{had_dumper} && $_->{desc} eq 'TABLE DATA' } @_;
 			$other->{filename} = $one->{filename};
 		}),
-		qr/is named twice/, qr/is not listed in toc\.dat/ ],
-	[ 'stock: file cut', $stock, cut($stock_file, 1000), qr/$in_stock_file is cut off within its compressed data/ ],
-	[ 'stock: byte changed', $stock, flipped($stock_file, 1500), qr/$in_stock_file could not be decompressed: / ]);
+		qr/is listed twice in toc\.dat/, qr/is not listed in toc\.dat/ ],
+	[ 'stock: file cut', $stock, cut($stock_file, 1000), qr/$in_stock_file is damaged; the compressed data is truncated$/ ],
+	[ 'stock: byte changed', $stock, flipped($stock_file, 1500), qr/$in_stock_file is damaged; the data could not be decompressed: / ]);
 
 # ---- damage everywhere: found, and never a crash
 

@@ -61,9 +61,9 @@ isnt($other, undef, 'the archive contains another chunk');
 my ($whole) = files_of('toast');
 
 foreach my $case (
-	[ 'cut', cut($chunk, 2000), qr/compressed data is cut off|unexpected end/ ],
+	[ 'cut', cut($chunk, 2000), qr/compressed data is truncated|unexpected end/ ],
 	[ 'flipped', flipped($chunk, 5000), qr/./ ],
-	[ 'gone', gone($chunk), qr/is missing/ ])
+	[ 'gone', gone($chunk), qr/does not exist/ ])
 {
 	my ($what, $damage, $reason) = @$case;
 	my $db = one_error_ok(damaged($dir, $damage),
@@ -87,10 +87,10 @@ one_error_ok(damaged($stocks, cut($toast, $whole_lines)),
 	'no end, pieces', qr/COPY failed for a piece of table public\.toast: the line that ends the rows is missing/,
 	['public.toast'], '--chunk-size=1MB');
 one_error_ok(damaged($stocks, gone('blob_7007.dat')),
-	'no large object', qr/could not restore 30 large objects, 7001 to 7030: .*"blob_7007\.dat" is missing/,
+	'no large object', qr/could not restore 30 large objects, 7001 to 7030: .*"blob_7007\.dat" does not exist/,
 	['large object']);
 one_error_ok(damaged($dir, cut('blob_7007.dat.gz', 12)),
-	'large object', qr/could not restore 30 large objects, 7001 to 7030: .*its compressed data is cut off/,
+	'large object', qr/could not restore 30 large objects, 7001 to 7030: .*the compressed data is truncated/,
 	['large object']);
 
 one_error_ok(

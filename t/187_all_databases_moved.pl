@@ -38,7 +38,7 @@ sub swap
 sub is_of
 {
 	my ($name, $oid, $place) = @_;
-	return qr/belongs to database "$name" with OID $oid, not to "$place" with OID $oid{$place}\n/;
+	return qr/archive contains database "$name" \(OID $oid\) instead of "$place" \(OID $oid{$place}\)\.\n/;
 }
 
 sub verified

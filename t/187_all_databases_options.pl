@@ -284,7 +284,7 @@ foreach my $what ('a script', 'a script, again')
 	is(value($node, 'postgres', q{SELECT count(*) FROM pg_roles WHERE rolname = 'of a \! script'}), 1, "$what: its roles");
 }
 sql($node, 'postgres', q{DROP ROLE "of a \! script"});
-foreach my $try ([ "-- nothing\n", qr/detail: The last line of a script of pg_dumpall, .* is missing in file "\Q$script\E"\./ ], [ undef, qr/error: could not read / ])
+foreach my $try ([ "-- nothing\n", qr/detail: The last line of a script of pg_dumpall, .* is missing from file "\Q$script\E"\./ ], [ undef, qr/error: could not read / ])
 {
 	my ($text, $message) = @$try;
 	unlink $script;
@@ -508,7 +508,7 @@ ok(-f archive_of($second, 'inc3') . '/toc.dat', 'an incremental dump: a new data
 is((verify($second))[0], 0, 'an incremental dump: exit code of --verify');
 ($rc3, $err3, my $third) = dump_all($node, "--incremental=$full", @incremental);
 is($rc3, 1, 'against a directory that is not a dump of a cluster: exit code');
-like($err3, qr/map.json" is missing/, 'against a directory that is not a dump of a cluster: message');
+like($err3, qr/map.json" does not exist/, 'against a directory that is not a dump of a cluster: message');
 ok(!-e $third, 'against a directory that is not a dump of a cluster: no directory is created');
 
 $node->stop;

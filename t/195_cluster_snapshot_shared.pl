@@ -136,8 +136,8 @@ my @others = (
 		options => ['--where=public.counter:n = 0'], file => changed_file($run, Databases => [ { %{ database_in($run, 'second') }, Process => 1 } ]) ],
 	[ 'a file without the snapshot', qr/^pg_pardump: error: file ".*" does not describe a shared snapshot: .*Cluster-Snapshot/m,
 		file => changed_file($run, 'Cluster-Snapshot' => undef) ],
-	[ 'a file that other users may write', qr/^pg_pardump: error: file ".*" can be written by other users$/m, file => writable_file($run) ],
-	[ 'no file', qr/^pg_pardump: error: file "\/nowhere" is missing$/m, file => '/nowhere' ]);
+	[ 'a file that other users may write', qr/^pg_pardump: error: file ".*" is writable by its group or others$/m, file => writable_file($run) ],
+	[ 'no file', qr/^pg_pardump: error: file "\/nowhere" does not exist$/m, file => '/nowhere' ]);
 foreach my $other (@others)
 {
 	my ($what, $message, %params) = @$other;

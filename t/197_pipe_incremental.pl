@@ -213,7 +213,7 @@ foreach my $try (
 	[ 'no toc.dat', gone('toc.dat'), qr/command for file "toc\.dat" failed: .* exit code 1/ ],
 	[ 'another toc.dat', written('toc.dat', 'x'), qr/command for file "toc\.dat" returned 1 byte instead of \d+/ ],
 	[ 'damaged manifest', cut($manifest_name, 1000), qr/command for file "\Q$manifest_name\E" returned a damaged manifest: its own checksum does not match/ ],
-	[ 'names for a shell', other_manifest(sub { s/"Path": "\Q$name\E"/"Path": "\$(x).dat"/ or die "no $name" }), qr/could not use its manifest: file "\$\(x\)\.dat" has a name that is not valid in an archive/ ],
+	[ 'names for a shell', other_manifest(sub { s/"Path": "\Q$name\E"/"Path": "\$(x).dat"/ or die "no $name" }), qr/could not use its manifest: "\$\(x\)\.dat" is not a valid file name in an archive/ ],
 	[ 'another version', other_manifest(sub { s/("Tool-Version": ")/${1}0/ or die 'no version' }), qr/its version of pg_pardump was .*/ ],
 	[ 'no fingerprints', undef, qr/it has no fingerprints/ ])
 {

@@ -48,7 +48,7 @@ foreach my $try (
 	[ 'exit code', 'exit 3', qr/command for file "\Q$file\E" failed: child process exited with exit code 3/ ],
 	[ 'after all data', "cat $ours/$file; exit 4", qr/command for file "\Q$file\E" failed: .* exit code 4/ ],
 	[ 'killed', 'kill -9 $$', qr/command for file "\Q$file\E" failed: .* signal 9/ ],
-	[ 'ends early', "head -c 10 $ours/$file", qr/command for file "\Q$file\E" returned 10 bytes instead of $size|its compressed data is cut off/ ],
+	[ 'ends early', "head -c 10 $ours/$file", qr/command for file "\Q$file\E" returned 10 bytes instead of $size|the compressed data is truncated/ ],
 	[ 'no data', 'true', qr/command for file "\Q$file\E" returned 0 bytes instead of $size/ ],
 	[ 'too much data', "cat $ours/$file $ours/$file", qr/command for file "\Q$file\E" returned more than $size bytes/ ],
 	[ 'hangs', "$sleep & $sleep", qr/command for file "\Q$file\E" returned no data for 1 s/ ],
@@ -142,7 +142,7 @@ foreach my $name ('pg_pardump none', 'pg_dump none')
 }
 
 # without a manifest, the compression or the end of the rows shows that a file is not complete
-foreach my $try ([ $stock, qr/its compressed data is cut off/ ], [ $stock_plain, qr/the line that ends the rows is missing/ ])
+foreach my $try ([ $stock, qr/the compressed data is truncated/ ], [ $stock_plain, qr/the line that ends the rows is missing/ ])
 {
 	my ($dir, $message) = @$try;
 	my $name = table_file($dir, 'small');

@@ -238,8 +238,7 @@ find_proof(Cleaning *cleaning)
 					 "directory \"%s\" was not written by pg_pardump",
 					 cleaning->path);
 		if (any)
-			pg_log_error_detail("File \"%s\" is damaged: %s.", MANIFEST_NAME,
-								problem);
+			pg_log_error_detail("%s", message_sentence(problem));
 		else
 			pg_log_error_detail("File \"%s\" is missing.", MANIFEST_NAME);
 		pg_fatal_hint(REMOVE_YOURSELF_HINT);

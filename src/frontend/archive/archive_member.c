@@ -107,10 +107,7 @@ open_file(ArchiveMember *member, const Archive *archive, const TocEntry *entry,
 		member->reader = archive_read_open(archive, entry->filename,
 										   archive->toc->method, &wrong);
 	if (member->reader == NULL)
-		*problem = has_file ?
-			psprintf("could not read %s: file \"%s\" %s", member->what,
-					 entry->filename, wrong) :
-			psprintf("could not read %s: %s", member->what, wrong);
+		*problem = psprintf("could not read %s: %s", member->what, wrong);
 	return member->reader != NULL;
 }
 
@@ -342,7 +339,7 @@ open_list(ArchiveObjects *objects, const Archive *archive,
 	if (objects->list)
 		data_reader_limit(objects->list, ARCHIVE_READ_MOST_BYTES);
 	else
-		archive_member_fail(objects, "file \"%s\" %s", name, problem);
+		archive_member_fail(objects, "%s", problem);
 }
 
 /*
@@ -453,7 +450,7 @@ open_object(ArchiveObjects *objects)
 	objects->reader = archive_read_open(archive, objects->name,
 										archive->toc->method, &problem);
 	if (objects->reader == NULL)
-		archive_member_fail(objects, "file \"%s\" %s", objects->name, problem);
+		archive_member_fail(objects, "%s", problem);
 	return objects->reader != NULL;
 }
 

@@ -169,9 +169,11 @@ archive_lookup_open(int dir, const char *name, CompressMethod *method,
 {
 	char	   *full;
 
-	*problem = ARCHIVE_NAME_INVALID;
 	if (!archive_name_is_plain(name))
+	{
+		*problem = psprintf(ARCHIVE_NAME_INVALID, printable(name));
 		return -1;
+	}
 	for (int i = 0; (full = form_of_name(name, i, method)) != NULL; i++)
 	{
 		int			fd = regular_file_open(dir, full, problem);
@@ -179,7 +181,9 @@ archive_lookup_open(int dir, const char *name, CompressMethod *method,
 		free(full);
 		if (fd >= 0 || errno != ENOENT)
 			return fd;
+		free(unconstify(char *, *problem));
 	}
+	*problem = psprintf("file \"%s\" does not exist", printable(name));
 	return -1;
 }
 

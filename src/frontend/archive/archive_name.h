@@ -68,7 +68,7 @@ extern CompressMethod archive_name_method(const char *name);
 extern bool archive_name_is_harmless(const char *name);
 
 /* The problem of a file with a name that cannot be used. */
-#define ARCHIVE_NAME_INVALID "has a name that is not valid in an archive"
+#define ARCHIVE_NAME_INVALID "\"%s\" is not a valid file name in an archive"
 
 /*
  * Open the file with this name in a table of contents or a list of large
@@ -76,8 +76,9 @@ extern bool archive_name_is_harmless(const char *name);
  * .lz4 or .zst; these are tried in this order (compress_io.c:
  * InitDiscoverCompressFileHandle).  *method is set according to the suffix.
  *
- * Returns -1 and sets *problem if the file does not exist or is not a regular
- * file, or if the name could lead to another directory.
+ * Returns -1 and sets *problem to a clause with the name, owned, if the file
+ * does not exist or is not a regular file, or if the name could lead to
+ * another directory.
  */
 extern int	archive_lookup_open(int dir, const char *name,
 								CompressMethod *method, const char **problem);

@@ -87,7 +87,8 @@ refuse_kind(const char *path, ArchiveKind kind)
 			pg_log_error_hint("Restore it with psql.");
 			break;
 		case ARCHIVE_UNKNOWN:
-			pg_log_error("\"%s\" is not an archive of pg_dump", path);
+			pg_log_error("\"%s\" is not an archive", path);
+			pg_log_error_detail("The file is in none of the formats of pg_dump.");
 			break;
 	}
 	exit(1);
@@ -160,8 +161,8 @@ read_directory(Archive *archive)
 
 	if (fd < 0)
 	{
-		pg_log_error("directory \"%s\" is not an archive: file \"%s\" %s",
-					 archive->path, TOC_NAME, problem);
+		pg_log_error("\"%s\" is not an archive", archive->path);
+		pg_log_error_detail("%s", message_sentence(problem));
 		archive_lookup_hint(archive->path);
 		exit(1);
 	}
@@ -187,8 +188,9 @@ read_manifest(Archive *archive)
 	}
 	else if (archive->manifest == NULL)
 	{
-		pg_log_error(ARCHIVE_DAMAGED, archive->path,
-					 psprintf("file \"%s\": %s", MANIFEST_NAME, problem));
+		pg_log_error("could not read the manifest of archive \"%s\"",
+					 archive->path);
+		pg_log_error_detail("%s", message_sentence(problem));
 		pg_fatal_hint("To find other damage, run pg_pardump --verify=\"%s\".  If the manifest is removed, the archive can be restored, but not verified.",
 					  archive->path);
 	}

@@ -30,10 +30,10 @@ archive_read_name(const Archive *archive, const char *name,
 {
 	*want = archive->manifest ? manifest_find(archive->manifest, name) : NULL;
 	if (!archive_name_is_harmless(name))
-		*problem = ARCHIVE_NAME_INVALID;
+		*problem = psprintf(ARCHIVE_NAME_INVALID, printable(name));
 	/* without an entry, the file would be read without a checksum */
 	else if (archive->manifest && *want == NULL)
-		*problem = ARCHIVE_READ_UNLISTED;
+		*problem = psprintf(ARCHIVE_READ_UNLISTED, printable(name));
 	else
 		return *want ? pg_strdup((*want)->path) :
 			archive_name_compressed(name, archive_name_method(name) == COMPRESS_NONE ?

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 
 /* The problem of a file for which no command runs. */
-#define ARCHIVE_READ_UNLISTED "is not listed in the manifest"
+#define ARCHIVE_READ_UNLISTED "file \"%s\" is not listed in the manifest"
 
 /*
  * Open the file with this name in a table of contents or a list of large

@@ -118,7 +118,7 @@ manifest_snapshot_problem(const Manifest *manifest)
 		(found && strcmp(found->snapshot, want->snapshot) == 0 &&
 		 strcmp(found->time, want->time) == 0))
 		return NULL;
-	return "does not name the snapshot of all databases";
+	return "file \"" MANIFEST_NAME "\" does not name the snapshot of all databases";
 }
 
 /* ----------
@@ -375,9 +375,12 @@ manifest_load(const char *directory, bool *exists, const char **problem)
 	if (fd < 0)
 		return NULL;
 	text = regular_file_read_text(fd, &len);
-	*problem = "could not be read";
-	if (text)
-		manifest = manifest_read(text, len, problem);
+	if (text == NULL)
+		*problem = psprintf("could not read file \"%s\": %s", MANIFEST_NAME,
+							strerror(errno));
+	else if ((manifest = manifest_read(text, len, problem)) == NULL)
+		*problem = psprintf("file \"%s\" is damaged: %s", MANIFEST_NAME,
+							*problem);
 	free(text);
 	close(fd);
 	return manifest;

@@ -557,8 +557,9 @@ toc_database_problem(const Toc *toc)
 	if (expected_oid == InvalidOid ||
 		(oid == expected_oid && strcmp(name, expected_name) == 0))
 		return NULL;
-	return psprintf("belongs to database \"%s\" with OID %u, not to \"%s\" with OID %u",
-					name, oid, expected_name, expected_oid);
+	return psprintf("the archive contains database \"%s\" (OID %u) instead of \"%s\" (OID %u)",
+					printable(name), oid, printable(expected_name),
+					 expected_oid);
 }
 
 /* ----------

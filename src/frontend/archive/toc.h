@@ -254,8 +254,8 @@ extern bool toc_database_is_expected(void);
 
 /*
  * Returns NULL if the archive belongs to the expected database, or if any
- * database is accepted.  Otherwise, returns a text with both databases for a
- * message, where it follows the archive's name; the caller owns it.
+ * database is accepted.  Otherwise, returns a clause with both databases; the
+ * caller owns it.
  */
 extern char *toc_database_problem(const Toc *toc);
 

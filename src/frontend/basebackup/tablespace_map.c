@@ -15,10 +15,12 @@
 
 /* The map has one line for each tablespace before the damaged one. */
 pg_noreturn static void
-damaged(const TablespaceMap *map, const char *path, const char *problem)
+damaged(const TablespaceMap *map, const char *path, bool is_cut)
 {
 	pg_log_error("file \"%s\" is damaged", path);
-	pg_log_error_detail("Line %d %s.", map->n_tablespaces + 1, problem);
+	pg_log_error_detail(is_cut ? "Line %d is truncated." :
+						"Line %d does not consist of an OID and an absolute path.",
+						map->n_tablespaces + 1);
 	pg_fatal_hint(BACKUP_COPY_HINT);
 }
 
@@ -30,7 +32,7 @@ add_tablespace(TablespaceMap *map, const char *path, const char *line)
 	Oid			oid = strtoul(line, &end, 10);
 
 	if (end == line || *end != ' ' || end[1] != '/')
-		damaged(map, path, "does not consist of an OID and an absolute path");
+		damaged(map, path, false);
 	tablespace = array_add(map->tablespaces, map->n_tablespaces);
 	tablespace->oid = oid;
 	tablespace->location = pg_strdup(end + 1);
@@ -67,7 +69,7 @@ tablespace_map_read(const char *path)
 		{
 			c = getc(file);
 			if (c == EOF)
-				damaged(map, path, "is incomplete");
+				damaged(map, path, true);
 			appendPQExpBufferChar(map->text, (char) c);
 		}
 		appendPQExpBufferChar(line, (char) c);
@@ -75,7 +77,7 @@ tablespace_map_read(const char *path)
 	if (ferror(file))
 		pg_fatal("could not read file \"%s\": %m", path);
 	if (line->len > 0)
-		damaged(map, path, "is incomplete");
+		damaged(map, path, true);
 	(void) buffer_text(line);
 	(void) buffer_text(map->text);
 	fclose(file);

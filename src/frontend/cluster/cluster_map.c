@@ -473,7 +473,7 @@ read_path(const char *directory, const char *name, size_t *len)
 	{
 		pg_log_error("could not read the dump of all databases in directory \"%s\"",
 					 directory);
-		pg_log_error_detail("File \"%s\" %s.", path, problem);
+		pg_log_error_detail("%s", message_sentence(problem));
 		pg_fatal_hint("Specify a directory that pg_pardump --all-databases has written.");
 	}
 	if (fstat(fd, &st) < 0)

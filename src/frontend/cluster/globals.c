@@ -147,7 +147,7 @@ globals_read_file(const char *path)
 	if (fd < 0)
 	{
 		pg_log_error("could not read the script of roles and tablespaces");
-		pg_fatal_detail("File \"%s\" %s.", path, problem);
+		pg_fatal_detail("%s", message_sentence(problem));
 	}
 	text = regular_file_read_text(fd, &len);
 	if (text == NULL)
@@ -155,7 +155,7 @@ globals_read_file(const char *path)
 	if (!has_end(text))
 	{
 		pg_log_error("could not read the script of roles and tablespaces");
-		pg_fatal_detail("The last line of a script of pg_dumpall, \"%s\", is missing in file \"%s\".",
+		pg_fatal_detail("The last line of a script of pg_dumpall, \"%s\", is missing from file \"%s\".",
 						LAST_LINE, path);
 	}
 	close(fd);

@@ -183,7 +183,7 @@ read_file(const char *path, SharedFile *file)
 	int			fd = regular_file_open_own(path, &problem);
 
 	if (fd < 0)
-		pg_fatal("file \"%s\" %s", path, problem);
+		pg_fatal("%s", problem);
 	text = regular_file_read_text(fd, &len);
 	if (text == NULL)
 		pg_fatal("could not read file \"%s\": %m", path);

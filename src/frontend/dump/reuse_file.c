@@ -69,15 +69,16 @@ read_right(Taking *taking, int fd, Sink *sink)
 			sink_write(sink, buffer, len);
 	}
 	if (len < 0)
-		taking->problem = psprintf("could not be read: %s", strerror(errno));
+		taking->problem = psprintf("could not read file \"%s\": %s",
+								   printable(file->path), strerror(errno));
 	free(buffer);
 	if (pg_checksum_final(&checksum, digest) != file->checksum_len)
 		pg_fatal("could not compute a checksum");
 	if (taking->problem == NULL && bytes != file->stored_bytes)
-		taking->problem = "does not match its size in the manifest";
+		taking->problem = "the size does not match the manifest";
 	else if (taking->problem == NULL &&
 			 memcmp(digest, file->checksum, file->checksum_len) != 0)
-		taking->problem = "does not match its checksum in the manifest";
+		taking->problem = "the checksum does not match the manifest";
 	return taking->problem == NULL;
 }
 
@@ -399,8 +400,9 @@ take_file(const Run *run, const DataFile *file, int64 start_us)
 		 * Warn, because the previous archive is damaged, and its owner may
 		 * rely on it.
 		 */
-		pg_log_warning("file \"%s/%s\" %s; dumping its rows again",
-					   previous->directory, file->previous->path, problem);
+		pg_log_warning("could not reuse file \"%s/%s\"; dumping its rows again",
+					   previous->directory, file->previous->path);
+		pg_log_warning_detail("%s", message_sentence(problem));
 		return "the file of the previous archive does not match its manifest";
 	}
 	set_result(run, run_file_result(run, file), file->previous, method, start_us);

@@ -246,8 +246,8 @@ open_manifest(const Options *options, char **from)
 	fd = regular_file_open(AT_FDCWD, *from, &problem);
 	if (fd < 0 && errno != ENOENT)
 	{
-		pg_log_error("could not read file \"%s\"", *from);
-		pg_fatal_detail("The file %s.", problem);
+		pg_log_error("%s", problem);
+		pg_fatal_hint(BACKUP_COPY_HINT);
 	}
 	return fd;
 }

@@ -769,8 +769,8 @@ extract_archive(const char *path, CompressMethod method,
 
 	if (extraction.fd < 0)
 	{
-		pg_log_error("could not read file \"%s\"", path);
-		pg_fatal_detail("The file %s.", problem);
+		pg_log_error("%s", problem);
+		pg_fatal_hint(BACKUP_COPY_HINT);
 	}
 	extraction.frames = frame_list_find(extraction.fd, path, method);
 	stage.n_done = 0;

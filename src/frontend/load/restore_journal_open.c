@@ -334,8 +334,7 @@ add_member(pg_checksum_context *sum, const Archive *archive, const char *name)
 
 	if (fd < 0)
 	{
-		pg_log_error("file \"%s\" of archive \"%s\" %s", name, archive->path,
-					 problem);
+		pg_log_error(ARCHIVE_DAMAGED, archive->path, problem);
 		pg_fatal_hint(ARCHIVE_COPY_HINT);
 	}
 	restore_journal_open_add_file(sum, archive, fd, PG_UINT64_MAX);

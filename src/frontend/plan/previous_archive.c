@@ -331,8 +331,8 @@ find_invalid_name(const Manifest *manifest)
 {
 	for (int i = 0; i < manifest->n_files; i++)
 		if (!archive_name_is_harmless(manifest->files[i].path))
-			return psprintf("could not use its manifest: file \"%s\" %s",
-							manifest->files[i].path, ARCHIVE_NAME_INVALID);
+			return psprintf("could not use its manifest: " ARCHIVE_NAME_INVALID,
+							printable(manifest->files[i].path));
 	return NULL;
 }
 

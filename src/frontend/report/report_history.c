@@ -192,10 +192,10 @@ parse_record(const char *text, size_t len, ReportRun *run)
 	json_free_members(record_fields, &record);
 	*run = record.run;
 	if (reader.error)
-		return psprintf("is not a record of a run: %s", reader.error);
+		return reader.error;
 	if (run->start_us <= 0 || run->end_us < run->start_us ||
 		run->reused_bytes > run->raw_bytes || run->reused_files > run->files)
-		return "is not a record of a run: it has impossible values";
+		return "impossible values";
 	return NULL;
 }
 
@@ -212,11 +212,15 @@ read_record(const ReportHistory *history, const char *name, ReportRun *run)
 		return problem;
 	len = read(fd, text, sizeof(text));
 	if (len < 0)
-		problem = psprintf("could not be read: %m");
-	else if (len > MAX_RECORD_BYTES)
-		problem = "is not a record of a run: it is too long";
+		problem = psprintf("could not read file \"%s\": %m", printable(name));
 	else
-		problem = parse_record(text, len, run);
+	{
+		problem = len > MAX_RECORD_BYTES ? "too long" :
+			parse_record(text, len, run);
+		if (problem)
+			problem = psprintf("file \"%s\" is not a record of a run: %s",
+							   printable(name), problem);
+	}
 	close(fd);
 	return problem;
 }
@@ -251,7 +255,7 @@ list_runs(const ReportHistory *history, const char *prefix,
 		if (problem)
 		{
 			if (n_bad++ == 0)
-				first_bad = psprintf("File \"%s\" %s.", names[i], problem);
+				first_bad = message_sentence(problem);
 		}
 
 		/*

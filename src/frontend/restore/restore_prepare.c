@@ -347,7 +347,10 @@ check_database(const Archive *archive)
 	char	   *problem = toc_database_problem(archive->toc);
 
 	if (problem)
-		pg_fatal("archive \"%s\" %s", archive->path, problem);
+	{
+		pg_log_error("archive \"%s\" is from another database", archive->path);
+		pg_fatal_detail("%s", message_sentence(problem));
+	}
 }
 
 /*

@@ -156,7 +156,8 @@ metrics_read_file(const char *path)
 		return pg_strdup("");
 	if (fd < 0)
 	{
-		pg_log_warning("file \"%s\" of option %s %s", path, "--metrics", problem);
+		pg_log_warning("could not use the file of option %s", "--metrics");
+		pg_log_warning_detail("%s", message_sentence(problem));
 		return NULL;
 	}
 	if (fstat(fd, &st) == 0 && st.st_size > MAX_BYTES)

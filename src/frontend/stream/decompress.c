@@ -641,7 +641,7 @@ check_end(DataReader *reader)
 	reader->at_end = true;
 	if (reader->decompressor && !nothing &&
 		!decompressor_complete(reader->decompressor))
-		reader->error = "its compressed data is cut off";
+		reader->error = "the compressed data is truncated";
 }
 
 static ssize_t

@@ -18,9 +18,12 @@ regular_file_open(int dir, const char *name, const char **problem)
 	{
 		int			reason = errno;
 
-		*problem = reason == ENOENT ? "is missing" :
-			reason == ELOOP ? "is a symbolic link" :
-			psprintf("could not be opened: %s", strerror(reason));
+		*problem = reason == ENOENT ?
+			psprintf("file \"%s\" does not exist", printable(name)) :
+			reason == ELOOP ?
+			psprintf("file \"%s\" is a symbolic link", printable(name)) :
+			psprintf("could not open file \"%s\": %s", printable(name),
+					 strerror(reason));
 		errno = reason;
 		return -1;
 	}
@@ -34,7 +37,7 @@ regular_file_open(int dir, const char *name, const char **problem)
 	close(fd);
 	/* for callers, only ENOENT means that the file does not exist */
 	errno = EINVAL;
-	*problem = "is not a regular file";
+	*problem = psprintf("file \"%s\" is not a regular file", printable(name));
 	return -1;
 }
 
@@ -49,8 +52,10 @@ regular_file_open_own(const char *path, const char **problem)
 	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
 		(st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
 		return fd;
-	*problem = st.st_uid != geteuid() ? "belongs to another user" :
-		"can be written by other users";
+	*problem = st.st_uid != geteuid() ?
+		psprintf("file \"%s\" is owned by another user", printable(path)) :
+		psprintf("file \"%s\" is writable by its group or others",
+				 printable(path));
 	close(fd);
 	errno = EPERM;
 	return -1;

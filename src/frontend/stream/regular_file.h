@@ -11,8 +11,9 @@
 /*
  * Open a regular file for reading, and nothing else: a FIFO does not block,
  * and a symbolic link is not followed.  dir is an open directory, which
- * contains the name, or AT_FDCWD.  Returns -1 on failure, and sets *problem,
- * which is never freed; errno is ENOENT only if the file does not exist.
+ * contains the name, or AT_FDCWD.  Returns -1 on failure, and sets *problem
+ * to a clause with the name, owned; errno is ENOENT only if the file does not
+ * exist.
  */
 extern int	regular_file_open(int dir, const char *name, const char **problem);
 

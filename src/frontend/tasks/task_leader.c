@@ -360,8 +360,8 @@ read_attempt(TaskCollector *collector, TaskAttempt *attempt)
 	if (fd < 0)
 	{
 		attempt->is_wrong = errno != ENOENT;
-		pg_log_warning("ignoring result file \"%s\", which %s",
-					   printable(path), problem);
+		pg_log_warning("ignoring result file \"%s\"", printable(path));
+		pg_log_warning_detail("%s", message_sentence(problem));
 	}
 	else if (fstat(fd, &st) == 0 && st.st_size == attempt->read)
 		;						/* no new lines */

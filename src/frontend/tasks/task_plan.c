@@ -410,7 +410,7 @@ task_plan_read(const char *path)
 
 	if (fd < 0)
 	{
-		pg_log_error("plan \"%s\" %s", path, problem);
+		pg_log_error("%s", problem);
 		pg_fatal_hint(PLAN_HINT);
 	}
 	text = task_place_read(fd, path, &len);

@@ -30,8 +30,6 @@
 #include "verify/verify_list.h"
 
 /* The two files that describe the others, for findings about them. */
-static const VerifyFile manifest_file = {.name = MANIFEST_NAME};
-static const VerifyFile toc_file = {.name = TOC_NAME};
 
 /* ----------
  * The state of a verification.
@@ -85,8 +83,9 @@ typedef struct FileCheck
 	Decompressor *decompressor; /* NULL = not compressed */
 	const char *undecodable;	/* error of the decompressor, or NULL; after
 								 * it, only the checksum is continued */
+	char	   *unread;			/* why the file could not be read, or NULL */
 	PQExpBufferData problems;	/* all problems of the file, which are one
-								 * finding */
+								 * finding: clauses, one per line */
 	char	   *out;
 	TextState	text;
 	uint64		stored_bytes;
@@ -111,8 +110,7 @@ add_problem(FileCheck *check, const char *format,...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	appendPQExpBuffer(&check->problems, "%s%s",
-					  check->problems.len > 0 ? ", and " : "", text);
+	appendPQExpBuffer(&check->problems, "%s\n", text);
 }
 
 /*
@@ -185,8 +183,8 @@ check_text(FileCheck *check)
 	if (file->want && text->bytes != file->want->raw_bytes)
 	{
 		add_problem(check, too_long(check) ?
-					"decompresses to more than " UINT64_FORMAT " byte%s" :
-					"does not decompress to " UINT64_FORMAT " byte%s",
+					"the decompressed data has more than " UINT64_FORMAT " byte%s" :
+					"the decompressed data does not have " UINT64_FORMAT " byte%s",
 					file->want->raw_bytes, units_plural(file->want->raw_bytes));
 		return;
 	}
@@ -196,12 +194,12 @@ check_text(FileCheck *check)
 			memcmp(text->tail + 1, ARCHIVE_END_OF_ROWS, END_MARK_BYTES) != 0 ||
 			(text->bytes > END_MARK_BYTES && text->tail[0] != '\n'))
 		{
-			add_problem(check, "lacks the line that ends the rows");
+			add_problem(check, "the line that ends the rows is missing");
 			return;
 		}
 		rows = text->lines - END_MARK_LINES;
 		if (file->want && rows != file->want->rows)
-			add_problem(check, "has " UINT64_FORMAT " row%s instead of "
+			add_problem(check, "the file has " UINT64_FORMAT " row%s instead of "
 						UINT64_FORMAT, rows, units_plural(rows),
 						file->want->rows);
 	}
@@ -218,12 +216,11 @@ check_checksum(FileCheck *check)
 
 	if (want && want->checksum_len > 0 &&
 		(len != want->checksum_len || memcmp(got, want->checksum, len) != 0))
-		add_problem(check, "does not match its checksum in the manifest");
+		add_problem(check, "the checksum does not match the manifest");
 }
 
 /*
- * Read the whole file.  Returns false and adds a problem if it cannot be
- * read.
+ * Read the whole file.  Returns false and sets unread if it cannot be read.
  */
 static bool
 read_all(FileCheck *check, int fd)
@@ -237,7 +234,9 @@ read_all(FileCheck *check, int fd)
 			continue;
 		if (len < 0)
 		{
-			add_problem(check, "could not be read: %s", strerror(errno));
+			check->unread = psprintf("could not read %s: %s",
+									 verify_file_describe(check->file),
+									 strerror(errno));
 			break;
 		}
 		take_stored(check, buf, len);
@@ -274,7 +273,10 @@ read_command(FileCheck *check, const Archive *archive)
 		check->counts->bytes_read += len;
 	}
 	if (len < 0)
-		add_problem(check, "could not be read: %s", command_reader_error(reader));
+		check->unread = file->table ?
+			psprintf("could not verify the rows of table %s: %s",
+					 printable(file->table), command_reader_error(reader)) :
+			pg_strdup(command_reader_error(reader));
 	command_reader_free(reader);
 	free(buf);
 	return len == 0;
@@ -306,39 +308,39 @@ compare(FileCheck *check, CompressMethod method)
 		check->stored_bytes == file->want->stored_bytes;
 
 	if (!right_size)
-		add_problem(check, "has " UINT64_FORMAT " byte%s instead of "
+		add_problem(check, "the file has " UINT64_FORMAT " byte%s instead of "
 					UINT64_FORMAT, check->stored_bytes,
 					units_plural(check->stored_bytes),
 					file->want->stored_bytes);
 	else
 		check_checksum(check);
 	if (check->undecodable)
-		add_problem(check, "could not be decompressed: %s", check->undecodable);
+		add_problem(check, "the data could not be decompressed: %s", check->undecodable);
 	else if (check->decompressor && !too_long(check) &&
 			 !nothing_written(check, method) &&
 			 !decompressor_complete(check->decompressor))
-		add_problem(check, check->problems.len > 0 ?
-					"its compressed data is cut off" :
-					"is cut off within its compressed data");
+		add_problem(check, "the compressed data is truncated");
 	else if (check->decompressor || right_size)
 		check_text(check);
 }
 
 /*
  * Read the whole file, decompress it according to its suffix, and compare it
- * with the manifest.  Returns all problems as one text, owned.  Returns NULL
- * if there are none, or if the file cannot be opened, which is reported here.
+ * with the manifest.  Returns a finding, and sets *details to its details or
+ * NULL; owned.  Returns NULL if there is none, or if the file cannot be
+ * opened, which is reported here.
  * The results are added to the counts.  Memory is limited to that of a
  * decompressor.
  */
 static char *
-check_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
+check_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts,
+		   char **details)
 {
 	FileCheck	check = {.file = file,.counts = counts};
 	CompressMethod method = archive_name_method(file->name);
 	int			fd = run->archive ? -1 :
 		verify_file_open(run->directory, file, counts);
-	char	   *problem;
+	char	   *finding;
 
 	if (fd < 0 && run->archive == NULL)
 		return NULL;
@@ -350,9 +352,11 @@ check_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 	initPQExpBuffer(&check.problems);
 	if (run->archive ? read_command(&check, run->archive) : read_all(&check, fd))
 		compare(&check, method);
-	problem = check.problems.len > 0 ? pg_strdup(check.problems.data) : NULL;
+	*details = check.problems.len > 0 ? pg_strdup(check.problems.data) : NULL;
+	finding = *details ? psprintf("%s is damaged", verify_file_describe(file)) :
+		check.unread;
 	termPQExpBuffer(&check.problems);
-	counts->no_data = run->archive && problem == NULL &&
+	counts->no_data = run->archive && finding == NULL &&
 		nothing_written(&check, method);
 	if (fd >= 0)
 		close(fd);
@@ -362,7 +366,7 @@ check_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 	if (check.decompressor)
 		decompressor_free(check.decompressor);
 	free(check.out);
-	return problem;
+	return finding;
 }
 
 /*
@@ -374,15 +378,18 @@ verify_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 {
 	VerifyCounts before = *counts;
 	Retry		retry = {0};
-	char	   *problem;
+	char	   *finding;
+	char	   *details;
 
 	/* see archive_objects_has_no_data() */
-	while (((problem = check_file(run, file, counts)) != NULL ||
+	while (((finding = check_file(run, file, counts, &details)) != NULL ||
 			(counts->no_data &&
-			 (problem = check_file(run, file, counts)) != NULL)) &&
+			 (finding = check_file(run, file, counts, &details)) != NULL)) &&
 		   run->archive &&
-		   archive_read_again(run->archive, &retry,
-							  psprintf("file \"%s\" %s", file->name, problem)))
+		   archive_read_again(run->archive, &retry, details ?
+							  psprintf("%s: %.*s", finding,
+									   (int) strcspn(details, "\n"), details) :
+							  finding))
 	{
 		/* discard the counts of that attempt */
 		counts->rows = before.rows;
@@ -390,8 +397,8 @@ verify_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 		counts->stored_bytes = before.stored_bytes;
 		counts->bytes_read = before.bytes_read;
 	}
-	if (problem)
-		verify_finding(counts, file, "%s", problem);
+	if (finding)
+		verify_finding(counts, finding, details);
 }
 
 /* ----------
@@ -579,7 +586,8 @@ read_toc(VerifyRun *run)
 	}
 	if (toc == NULL)
 		verify_list_damaged(run->list, TOC_NAME, &run->found,
-							psprintf("is damaged: %s", problem));
+							psprintf("file \"%s\" is damaged: %s", TOC_NAME,
+									 problem));
 	fclose(stream);
 	return toc;
 }
@@ -603,7 +611,7 @@ read_manifest(VerifyRun *run)
 	if (!exists)
 		pg_log_info(ARCHIVE_NO_MANIFEST, run->directory);
 	else if (run->manifest == NULL)
-		verify_finding(&run->found, &manifest_file, "is damaged: %s", problem);
+		verify_finding(&run->found, problem, NULL);
 	return exists;
 }
 
@@ -639,11 +647,13 @@ choose_files(VerifyRun *run, bool names_known)
 		if (listed->unusable)
 			continue;
 		if (run->manifest && !listed->in_manifest)
-			verify_finding(&run->found, &listed->file,
-						   "is not in the manifest");
+			verify_finding(&run->found, psprintf("%s is not listed in the manifest",
+												 verify_file_describe(&listed->file)),
+						   NULL);
 		else if (names_known && !is_toc && !listed->in_toc)
-			verify_finding(&run->found, &listed->file,
-						   "is not listed in " TOC_NAME);
+			verify_finding(&run->found, psprintf("%s is not listed in " TOC_NAME,
+												 verify_file_describe(&listed->file)),
+						   NULL);
 		if (listed->in_manifest || listed->in_toc)
 			run->jobs[run->n_jobs++] = &listed->file;
 	}
@@ -798,14 +808,15 @@ verify_archive(const Options *options)
 	toc = read_toc(run);
 	problem = run->manifest ? manifest_snapshot_problem(run->manifest) : NULL;
 	if (problem)
-		verify_finding(&run->found, &manifest_file, "%s", problem);
+		verify_finding(&run->found, problem, NULL);
 	/* with several databases, the archive may belong to another one */
 	problem = toc ? toc_database_problem(toc) : NULL;
 	if (problem)
-		verify_finding(&run->found, &toc_file, "%s", problem);
+		verify_finding(&run->found, psprintf("archive \"%s\" is from another database",
+											 run->directory), problem);
 	/* archives of pg_dump have no manifest */
 	if (!has_manifest && toc && toc_has_mark(toc))
-		verify_finding(&run->found, &manifest_file, "is missing");
+		verify_finding(&run->found, "file \"" MANIFEST_NAME "\" is missing", NULL);
 	names_known = toc && verify_list_mark_toc(run->list, toc, &run->found);
 	choose_files(run, names_known);
 	/* the event at the beginning, when the files to read are known */

@@ -21,26 +21,37 @@
  * ----------
  */
 
-void
-verify_finding(VerifyCounts *counts, const VerifyFile *file,
-			   const char *format,...)
+char *
+verify_file_describe(const VerifyFile *file)
 {
-	char		what[1024];
-	char	   *finding;
-	size_t		len = strlen(counts->text);
-	va_list		args;
+	return file->table ?
+		psprintf("file \"%s\" of table %s", printable(file->name),
+				 printable(file->table)) :
+		psprintf("file \"%s\"", printable(file->name));
+}
 
-	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
-	va_end(args);
-	finding = file->table ?
-		psprintf("file \"%s\" of table %s %s", printable(file->name),
-				 printable(file->table), what) :
-		psprintf("file \"%s\" %s", printable(file->name), what);
+void
+verify_finding(VerifyCounts *counts, const char *finding, const char *details)
+{
+	size_t		len = strlen(counts->text);
+	PQExpBufferData line = buffer_new();
+
 	pg_log_error("%s", finding);
+	appendPQExpBufferStr(&line, finding);
+	for (const char *pos = details; pos && *pos;)
+	{
+		int			n = strcspn(pos, "\n");
+		char	   *detail = pnstrdup(pos, n);
+
+		pg_log_error_detail("%s", message_sentence(detail));
+		appendPQExpBuffer(&line, "%s%s", pos == details ? ": " : "; ", detail);
+		free(detail);
+		pos += n + (pos[n] != '\0');
+	}
 	if (snprintf(counts->text + len, sizeof(counts->text) - len, "%s\n",
-				 finding) >= (int) (sizeof(counts->text) - len))
+				 buffer_text(&line)) >= (int) (sizeof(counts->text) - len))
 		counts->text[len] = '\0';
+	termPQExpBuffer(&line);
 	counts->findings++;
 }
 
@@ -54,7 +65,8 @@ verify_file_open(const char *directory, const VerifyFile *file,
 
 	free(path);
 	if (fd < 0)
-		verify_finding(counts, file, "%s", problem);
+		verify_finding(counts, psprintf("could not read %s",
+										verify_file_describe(file)), problem);
 	return fd;
 }
 
@@ -166,7 +178,7 @@ keep_list(const FileList *list, const TocEntry *entry, ListedFile *listed,
 	while ((problem = read_list(list, entry, &listed->file)) != NULL)
 		if (!archive_read_again(list->archive, &retry, problem))
 		{
-			verify_finding(counts, &listed->file, "could not be read: %s", problem);
+			verify_finding(counts, problem, NULL);
 			listed->unusable = true;
 			return;
 		}
@@ -253,15 +265,21 @@ find(const FileList *list, const char *name)
 				   compare_strings);
 }
 
-/* Returns why the list does not contain a file with this name. */
-static const char *
-why_missing(const FileList *list, const char *name)
+/*
+ * Report that the list does not contain this file.  Commands cannot show
+ * which files exist.
+ */
+static void
+report_missing(const FileList *list, const VerifyFile *file,
+			   VerifyCounts *counts)
 {
-	if (list->archive == NULL)
-		return "is missing";
-	/* commands cannot show which files exist */
-	return archive_name_is_harmless(name) ? ARCHIVE_READ_UNLISTED :
-		ARCHIVE_NAME_INVALID;
+	char	   *what = verify_file_describe(file);
+
+	verify_finding(counts, list->archive == NULL ?
+				   psprintf("%s is missing", what) :
+				   archive_name_is_harmless(file->name) ?
+				   psprintf("%s is not listed in the manifest", what) :
+				   psprintf(ARCHIVE_NAME_INVALID, printable(file->name)), NULL);
 }
 
 /* Returns the name of the table, which is never freed, like the list. */
@@ -295,11 +313,12 @@ verify_list_mark_manifest(FileList *list, const Manifest *manifest,
 			listed->file.name = want->path;
 			listed->file.table = table_of(want);
 			listed->unusable = true;
-			verify_finding(counts, &listed->file, "%s",
-						   why_missing(list, want->path));
+			report_missing(list, &listed->file, counts);
 		}
 		else if (listed->in_manifest)
-			verify_finding(counts, &listed->file, "is in the manifest twice");
+			verify_finding(counts, psprintf("%s is listed twice in the manifest",
+											verify_file_describe(&listed->file)),
+						   NULL);
 		else
 		{
 			listed->in_manifest = true;
@@ -321,7 +340,7 @@ verify_list_open(FileList *list, const char *name, VerifyCounts *counts)
 	int			fd;
 
 	if (listed == NULL)
-		verify_finding(counts, &named, "is missing");
+		report_missing(list, &named, counts);
 	if (listed == NULL || listed->unusable)
 		return -1;
 	fd = verify_file_open(list->directory, &listed->file, counts);
@@ -331,12 +350,11 @@ verify_list_open(FileList *list, const char *name, VerifyCounts *counts)
 
 void
 verify_list_damaged(FileList *list, const char *name, VerifyCounts *counts,
-					const char *problem)
+					const char *finding)
 {
-	VerifyFile	named = {.name = name};
 	ListedFile *listed = find(list, name);
 
-	verify_finding(counts, &named, "%s", problem);
+	verify_finding(counts, finding, NULL);
 	if (listed)
 		listed->unusable = true;
 }
@@ -370,15 +388,18 @@ mark(const FileList *list, ListedFile *listed, const VerifyFile *named,
 	 VerifyCounts *counts)
 {
 	if (strchr(named->name, '/') && list->archive == NULL)
-		verify_finding(counts, named, "has a name that leads outside the archive");
+		verify_finding(counts, psprintf(ARCHIVE_NAME_INVALID,
+										printable(named->name)), NULL);
 	else if (listed == NULL)
-		verify_finding(counts, named, "%s", why_missing(list, named->name));
+		report_missing(list, named, counts);
 	else if (listed->unusable)
 		return false;
 	else if (listed->in_toc)
-		verify_finding(counts, named, "is named twice");
+		verify_finding(counts, psprintf("%s is listed twice in " TOC_NAME,
+										verify_file_describe(named)), NULL);
 	else if (listed->in_manifest && listed->file.kind != named->kind)
-		verify_finding(counts, named, "is listed as another kind of file in the manifest");
+		verify_finding(counts, psprintf("%s is listed as different kinds in the manifest and in " TOC_NAME,
+										verify_file_describe(named)), NULL);
 	else
 	{
 		listed->in_toc = true;
@@ -430,11 +451,14 @@ mark_large_objects(FileList *list, const TocEntry *entry, VerifyCounts *counts)
 			mark(list, find_data_file(list, object.name), &object, counts);
 		else
 			verify_list_damaged(list, entry->filename, counts,
-								"is not a list of large objects");
+								psprintf("file \"%s\" is not a list of large objects",
+										 printable(entry->filename)));
 	}
 	if (ferror(stream))
 	{
-		verify_list_damaged(list, entry->filename, counts, "could not be read");
+		verify_list_damaged(list, entry->filename, counts,
+							psprintf("could not read file \"%s\": %m",
+									 printable(entry->filename)));
 		good = false;
 	}
 	fclose(stream);

@@ -80,11 +80,15 @@ typedef struct FileList
 } FileList;
 
 /*
- * Log and count a finding about a file.  The text begins with the name of the
- * file and of its table, if that is known.
+ * Names a file and its table, if that is known, for a finding; owned.
  */
-extern void verify_finding(VerifyCounts *counts, const VerifyFile *file,
-						   const char *format,...) pg_attribute_printf(3, 4);
+extern char *verify_file_describe(const VerifyFile *file);
+
+/*
+ * Log and count a finding.  details are clauses, one per line, or NULL.
+ */
+extern void verify_finding(VerifyCounts *counts, const char *finding,
+						   const char *details);
 
 /*
  * List the directory once.  Names from the archive's own files are only
@@ -129,6 +133,6 @@ extern int	verify_list_open(FileList *list, const char *name,
  * Report a finding about a file of the list, and do not read the file again.
  */
 extern void verify_list_damaged(FileList *list, const char *name,
-								VerifyCounts *counts, const char *problem);
+								VerifyCounts *counts, const char *finding);
 
 #endif							/* VERIFY_LIST_H */

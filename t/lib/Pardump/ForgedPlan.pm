@@ -51,9 +51,9 @@ sub forged_plans_refused_ok
 	symlink $plan, "$plan.link" or die "could not make a link: $!";
 	$refused->('a link', "$plan.link", qr/is a symbolic link/);
 	chmod 0660, $same;
-	$refused->('a plan that others can write', $same, qr/can be written by other users/);
-	$refused->('a plan of another user', '/etc/passwd', qr/belongs to another user/) if $> != 0;
-	$refused->('no plan', "$plan.x", qr/is missing/);
+	$refused->('a plan that others can write', $same, qr/is writable by its group or others/);
+	$refused->('a plan of another user', '/etc/passwd', qr/is owned by another user/) if $> != 0;
+	$refused->('no plan', "$plan.x", qr/does not exist/);
 	$refused->('another database', $plan, qr/its name is "postgres", not "$db"/, '-d', 'postgres');
 	foreach my $forgery (
 		[ 'half a plan', sub { $_ = substr $_, 0, length($_) / 2 }, qr/is damaged/ ],
