@@ -453,7 +453,7 @@ note_summary(const VerifyRun *run)
 {
 	Event	   *event = event_new("summary");
 
-	event_add_number(event, "files", run->list->n_files);
+	event_add_number(event, "files", run->n_jobs);
 	event_add_number(event, "rows", run->found.rows);
 	event_add_number(event, "raw_bytes", run->found.raw_bytes);
 	event_add_number(event, "stored_bytes", run->found.stored_bytes);
@@ -608,9 +608,7 @@ read_manifest(VerifyRun *run)
 		return run->manifest != NULL;
 	}
 	run->manifest = manifest_load(run->directory, &exists, &problem);
-	if (!exists)
-		pg_log_info(ARCHIVE_NO_MANIFEST, run->directory);
-	else if (run->manifest == NULL)
+	if (exists && run->manifest == NULL)
 		verify_finding(&run->found, problem, NULL);
 	return exists;
 }
@@ -817,6 +815,11 @@ verify_archive(const Options *options)
 	/* archives of pg_dump have no manifest */
 	if (!has_manifest && toc && toc_has_mark(toc))
 		verify_finding(&run->found, "file \"" MANIFEST_NAME "\" is missing", NULL);
+	else if (!has_manifest && run->archive == NULL)
+	{
+		pg_log_warning(ARCHIVE_NO_MANIFEST, run->directory);
+		pg_log_warning_detail("Files are read without checksums.");
+	}
 	names_known = toc && verify_list_mark_toc(run->list, toc, &run->found);
 	choose_files(run, names_known);
 	/* the event at the beginning, when the files to read are known */
