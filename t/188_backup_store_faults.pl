@@ -137,7 +137,7 @@ sub statuses
 # ---- records that are damaged, forged, or of something else
 
 foreach my $try (
-	[ 'no JSON', sub { 'x' }, qr/file "backup\.json" in the store is not valid: it is not JSON/ ],
+	[ 'no JSON', sub { 'x' }, qr/file "backup\.json" in the store is not valid: invalid JSON/ ],
 	[ 'an empty file', sub { '' }, qr/the command of "fetch" for file "backup\.json" returned no data/ ],
 	[ 'a large file', sub { $_[0] . ' ' x 70000 }, qr/the command of "fetch" for file "backup\.json" returned more than 65536 bytes/ ])
 {
@@ -154,28 +154,28 @@ foreach my $try (
 	my %backup = (folder => 'shop', name => $names[1]);
 	is(PardumpBackup::Elsewhere::check_record($config, \%backup, $text)->{number}, 2, 'a record');
 	foreach my $try (
-		[ 'a truncated one', sub { substr $_[0], 0, 40 }, 'it is not JSON' ],
-		[ 'an array', sub { '[1]' }, 'it is not JSON' ],
-		[ 'deep arrays', sub { '[' x 10000 }, 'it is not JSON' ],
-		[ 'another format', { format => 2 }, 'its format is unknown' ],
-		[ 'no format', { format => undef }, 'its format is unknown' ],
-		[ 'another database', { folder => 'other' }, "it is the record of backup \"other/$names[1]\"" ],
-		[ 'another time', { time => $names[0] }, "it is the record of backup \"shop/$names[0]\"" ],
-		[ 'a path', { folder => '..' }, 'it is not the record of a backup' ],
-		[ 'another path', { time => '../x' }, 'it is not the record of a backup' ],
-		[ 'an object for a name', { folder => {} }, 'it is not the record of a backup' ],
-		[ 'another configuration', { configuration => "a\tb" }, 'it is the record of configuration "a?b"' ],
-		[ 'a number', { number => '1x' }, 'its value of "number" is not valid' ],
-		[ 'no number', { number => undef }, 'its value of "number" is not valid' ],
-		[ 'a large number', { number => '1' x 30 }, 'its value of "number" is not valid' ],
-		[ 'a time', { finished => [] }, 'its value of "finished" is not valid' ],
-		[ 'a run', { run => '../..' }, 'its value of "run" is not valid' ],
-		[ 'a major', { major => '15; x' }, 'its value of "major" is not valid' ],
-		[ 'globals', { globals => '/etc/passwd' }, 'its value of "globals" is not valid' ],
-		[ 'a snapshot', { cluster_snapshot => { a => [] } }, 'its value of "cluster_snapshot" is not valid' ],
-		[ 'a mark', { removed => 'x' }, 'its value of "removed" is not valid' ],
-		[ 'a server', { system_identifier => "1\n" }, 'its server is not valid' ],
-		[ 'no server', { address => undef }, 'its server is not valid' ])
+		[ 'a truncated one', sub { substr $_[0], 0, 40 }, 'invalid JSON' ],
+		[ 'an array', sub { '[1]' }, 'invalid JSON' ],
+		[ 'deep arrays', sub { '[' x 10000 }, 'invalid JSON' ],
+		[ 'another format', { format => 2 }, 'unknown format' ],
+		[ 'no format', { format => undef }, 'unknown format' ],
+		[ 'another database', { folder => 'other' }, "the record is of backup \"other/$names[1]\"" ],
+		[ 'another time', { time => $names[0] }, "the record is of backup \"shop/$names[0]\"" ],
+		[ 'a path', { folder => '..' }, 'the record does not name a backup' ],
+		[ 'another path', { time => '../x' }, 'the record does not name a backup' ],
+		[ 'an object for a name', { folder => {} }, 'the record does not name a backup' ],
+		[ 'another configuration', { configuration => "a\tb" }, 'the record is of configuration "a?b"' ],
+		[ 'a number', { number => '1x' }, 'the value of "number" is not valid' ],
+		[ 'no number', { number => undef }, 'the value of "number" is not valid' ],
+		[ 'a large number', { number => '1' x 30 }, 'the value of "number" is not valid' ],
+		[ 'a time', { finished => [] }, 'the value of "finished" is not valid' ],
+		[ 'a run', { run => '../..' }, 'the value of "run" is not valid' ],
+		[ 'a major', { major => '15; x' }, 'the value of "major" is not valid' ],
+		[ 'globals', { globals => '/etc/passwd' }, 'the value of "globals" is not valid' ],
+		[ 'a snapshot', { cluster_snapshot => { a => [] } }, 'the value of "cluster_snapshot" is not valid' ],
+		[ 'a mark', { removed => 'x' }, 'the value of "removed" is not valid' ],
+		[ 'a server', { system_identifier => "1\n" }, 'the server is not valid' ],
+		[ 'no server', { address => undef }, 'the server is not valid' ])
 	{
 		my ($what, $change, $message) = @$try;
 		my $bytes = ref $change eq 'HASH' ? encode_json({ %{ decode_json($text) }, %$change }) : $change->($text);
@@ -189,7 +189,7 @@ foreach my $try (
 	my ($file, $dir, $store) = reset_ok('list', 1);
 	change_json("$store/shop/$names[0]/backup.json", sub { $_[0]{address} = 'elsewhere:5432' });
 	system_or_bail('rm', '-rf', "$dir/shop/$names[0]");
-	failed_ok('a record of another server', 2, qr/error: could not rebuild the record of backup "shop\/$names[0]": file "backup\.json" in the store is not valid: it is from another server than directory "\Q$dir\E"\n.*detail: .* at address "elsewhere:5432"\.\n.*hint: .*\n.*rebuilt 0 records/,
+	failed_ok('a record of another server', 2, qr/error: could not rebuild the record of backup "shop\/$names[0]": file "backup\.json" in the store is not valid: the record is from another server than directory "\Q$dir\E"\n.*detail: .* at address "elsewhere:5432"\.\n.*hint: .*\n.*rebuilt 0 records/,
 		'--rebuild', $file);
 	like(statuses($file), qr/^1.* $names[0] no valid record/, 'a record of another server: --list');
 	($file, $dir, $store) = reset_ok('list', 0);
@@ -257,12 +257,12 @@ SKIP:
 	rmdir "$dir/private";
 }
 foreach my $try (
-	[ 'no JSON', sub { 'x' }, qr/it is not JSON/ ],
-	[ 'another configuration', sub { $_[0] =~ s/("configuration" : ").*?"/$1x"/r }, qr/it is the index of another configuration/ ],
-	[ 'a path', sub { $_[0] =~ s/shop\/\d{8}/shop\/..\/$&/r }, qr/it contains a name that is not the name of a backup/ ],
-	[ 'a folder', sub { $_[0] =~ s/shop(?=\/\d)/\$(id)/r }, qr/it contains a name that is not the name of a backup/ ],
-	[ 'an object for a name', sub { $_[0] =~ s/"shop\/[^"]*"/{}/r }, qr/it contains a name that is not the name of a backup/ ],
-	[ 'no names', sub { $_[0] =~ s/"backups"/"others"/r }, qr/it contains no backups/ ])
+	[ 'no JSON', sub { 'x' }, qr/invalid JSON/ ],
+	[ 'another configuration', sub { $_[0] =~ s/("configuration" : ").*?"/$1x"/r }, qr/the index is of another configuration/ ],
+	[ 'a path', sub { $_[0] =~ s/shop\/\d{8}/shop\/..\/$&/r }, qr/the index contains a name that is not the name of a backup/ ],
+	[ 'a folder', sub { $_[0] =~ s/shop(?=\/\d)/\$(id)/r }, qr/the index contains a name that is not the name of a backup/ ],
+	[ 'an object for a name', sub { $_[0] =~ s/"shop\/[^"]*"/{}/r }, qr/the index contains a name that is not the name of a backup/ ],
+	[ 'no names', sub { $_[0] =~ s/"backups"/"others"/r }, qr/the index contains no backups/ ])
 {
 	my ($what, $change, $message) = @$try;
 	my ($file, $dir, $store) = reset_ok('index', 0);

@@ -102,7 +102,7 @@ sub fetch_text
 	return retry(sub {
 		return fetch_checked($config, $backup, $name, MAX_GLOBALS, sub {
 			return $_[0] if $_[0] =~ /^-- PostgreSQL database cluster dump complete$/m;
-			die "its end is missing\n";
+			die "the file is incomplete\n";
 		});
 	});
 }
@@ -128,8 +128,8 @@ sub read_object
 	my ($bytes) = @_;
 	my $object = eval { JSON::PP->new->utf8->max_depth(MAX_DEPTH)->decode($bytes) };
 
-	die "it is not JSON\n" if ref $object ne 'HASH';
-	die "its format is unknown\n" if ref $object->{format} || ($object->{format} // '') ne FORMAT;
+	die "invalid JSON\n" if ref $object ne 'HASH';
+	die "unknown format\n" if ref $object->{format} || ($object->{format} // '') ne FORMAT;
 	return $object;
 }
 
@@ -190,9 +190,9 @@ sub check_index
 	my $index = read_object($bytes);
 	my $names = $index->{backups};
 
-	die "it contains no backups\n" if ref $names ne 'ARRAY';
-	die "it is the index of another configuration\n" if ref $index->{configuration} || ($index->{configuration} // '') ne $config->{name};
-	die "it contains a name that is not the name of a backup\n" if grep { !defined $_ || ref $_ || !is_name($_) } @$names;
+	die "the index contains no backups\n" if ref $names ne 'ARRAY';
+	die "the index is of another configuration\n" if ref $index->{configuration} || ($index->{configuration} // '') ne $config->{name};
+	die "the index contains a name that is not the name of a backup\n" if grep { !defined $_ || ref $_ || !is_name($_) } @$names;
 	return $names;
 }
 
@@ -269,18 +269,18 @@ sub check_record
 	my $record = read_object($bytes);
 	my ($folder, $name, $configuration, $run, $globals) = map { ref ? '' : $_ // '' } @$record{qw(folder time configuration run globals)};
 
-	die "it is not the record of a backup\n" if !is_name("$folder/$name");
-	die 'it is the record of backup ' . shown({ folder => $folder, name => $name }) . "\n" if "$folder/$name" ne name_of($backup);
-	die 'it is the record of configuration ' . quoted(substr $configuration, 0, 100) . "\n" if $configuration ne $config->{name};
+	die "the record does not name a backup\n" if !is_name("$folder/$name");
+	die 'the record is of backup ' . shown({ folder => $folder, name => $name }) . "\n" if "$folder/$name" ne name_of($backup);
+	die 'the record is of configuration ' . quoted(substr $configuration, 0, 100) . "\n" if $configuration ne $config->{name};
 	foreach my $key (qw(number started finished), map { defined $record->{$_} ? $_ : () } qw(verified major))
 	{
-		die "its value of \"$key\" is not valid\n" if !is_number($record->{$key});
+		die "the value of \"$key\" is not valid\n" if !is_number($record->{$key});
 	}
-	die "its value of \"run\" is not valid\n" if !is_time_name($run);
-	die "its value of \"globals\" is not valid\n" if defined $record->{globals} && $globals !~ /^globals(?:_later)?\.sql\z/;
-	die "its value of \"cluster_snapshot\" is not valid\n" if !is_snapshot($record->{cluster_snapshot});
-	die "its value of \"removed\" is not valid\n" if defined $record->{removed} && (ref $record->{removed} || $record->{removed} ne '1');
-	die "its server is not valid\n" if !is_server($record);
+	die "the value of \"run\" is not valid\n" if !is_time_name($run);
+	die "the value of \"globals\" is not valid\n" if defined $record->{globals} && $globals !~ /^globals(?:_later)?\.sql\z/;
+	die "the value of \"cluster_snapshot\" is not valid\n" if !is_snapshot($record->{cluster_snapshot});
+	die "the value of \"removed\" is not valid\n" if defined $record->{removed} && (ref $record->{removed} || $record->{removed} ne '1');
+	die "the server is not valid\n" if !is_server($record);
 	return { map { defined $record->{$_} ? ($_ => $record->{$_}) : () }
 		  qw(number run started finished verified major globals cluster_snapshot system_identifier address removed) };
 }
@@ -291,7 +291,7 @@ sub check_server
 	my ($config, $record) = @_;
 	my $server = noted_server($config->{directory});
 
-	die "it is from another server than directory \"$config->{directory}\"\n"
+	die "the record is from another server than directory \"$config->{directory}\"\n"
 	  . "detail: The record is from the server with system identifier $record->{system_identifier} at address \"$record->{address}\".\n"
 	  . "hint: To use this backup, set \"directory\" to an empty directory, and run \"pg_pardump_backup --rebuild $config->{file}\".\n"
 	  if defined $server->{system_identifier} && !same_server($record, $server);
