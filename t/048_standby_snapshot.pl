@@ -271,7 +271,7 @@ refused_ok('--all-databases', 'pg_pardump', '--no-sync', '--all-databases', '-d'
 	my @blind = ('pg_pardump', '--no-sync', @as_dumper, '-d', $db, '--no-extension');
 	my ($rc, undef, $err) = run_program(@blind, '-f', new_path('blind'));
 	is($rc, $affected ? 1 : 0, 'no role may read the file: exit code');
-	like($err, qr/^pg_pardump: error: cannot check whether snapshots of this standby are complete\n.*; PostgreSQL \d+\.\d+ fixes this bug\.\n.*hint: Update the standby;.*--allow-affected-standby/m,
+	like($err, qr/^pg_pardump: error: cannot check whether snapshots of this standby are complete\n.*\n.*; PostgreSQL \d+\.\d+ fixes this bug\.\n.*hint: Update the standby;.*--allow-affected-standby/m,
 		'no role may read the file: message') if $affected;
 	sql($primary, 'db', 'GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) TO dumper');
 	replay();
@@ -387,7 +387,7 @@ night_ok('pg_pardump_backup, after the overflow', 1);
 		}
 		is(end_dump($dump), 1, "$what: exit code");
 		is(scalar(() = $dump->{err} =~ /$paused_again \(pause [2-5] of 5\)/g), 4, "$what: five pauses");
-		like($dump->{err}, qr/^pg_pardump: error: could not take a complete snapshot on standby \S+ in 5 pauses of replay\n.*detail: A transaction on the primary has 64 or more subtransactions.*\n.*hint: Update the standby; or run the same command again when those transactions have ended \(.*\); or dump the primary\.$/m,
+		like($dump->{err}, qr/^pg_pardump: error: could not take a complete snapshot on standby \S+ in 5 pauses of replay\n.*detail: A transaction on the primary has 64 or more subtransactions.*\n.*\n.*hint: Update the standby; or run the same command again when those transactions have ended \(.*\); or dump the primary\.$/m,
 			"$what: message");
 		ok(!-e $dump->{dir}, "$what: no directory");
 		is(value($_, 'db', 'SELECT pg_get_wal_replay_pause_state()'), 'not paused', "$what: replay of " . $_->name . ' continues')
