@@ -287,8 +287,8 @@ check_shared_snapshot(const Options *options)
 
 	if (options->shared_snapshot && options->snapshot == NULL &&
 		!options->cluster_snapshot)
-		pg_fatal("option %s requires option %s", "--shared-snapshot",
-				 "--snapshot or --cluster-snapshot");
+		pg_fatal("option %s requires option %s or %s", "--shared-snapshot",
+				 "--snapshot", "--cluster-snapshot");
 	for (int i = 0; i < (int) lengthof(others); i++)
 		exclude(options->shared_snapshot && options->cluster_snapshot &&
 				others[i].given, "--shared-snapshot", others[i].name,
@@ -302,8 +302,8 @@ check_passwords(const Options *options)
 										"--password-command");
 	if (options->target_password_command && options->target == NULL &&
 		options->compare_with == NULL)
-		pg_fatal("option %s requires option %s", "--target-password-command",
-				 "--target or --compare-with");
+		pg_fatal("option %s requires option %s or %s", "--target-password-command",
+				 "--target", "--compare-with");
 	option_value_check_password_command(options, options->target_password_command,
 										"--target-password-command");
 }
@@ -419,7 +419,7 @@ check_leader(const Options *options)
 	bool		looks = options->dry_run || options->check;
 
 	if (options->tasks == 0 && options->plan)
-		pg_fatal("option %s requires option %s", "--plan", "--task or --tasks");
+		pg_fatal("option %s requires option %s or %s", "--plan", "--task", "--tasks");
 	if (options->tasks && options->run_tasks == NULL && !looks)
 		pg_fatal("option %s requires option %s", "--tasks", "--run-tasks");
 	if (options->tasks && options->pipe_command && options->plan == NULL &&
@@ -460,11 +460,11 @@ own_options_check(const Options *options, const OptionTable *table)
 				 "--all-databases");
 	if (options->pause_synchronous && options->also_from.head == NULL &&
 		!options->cluster_snapshot)
-		pg_fatal("option %s requires option %s", "--pause-synchronous",
-				 "--also-from or --cluster-snapshot");
+		pg_fatal("option %s requires option %s or %s", "--pause-synchronous",
+				 "--also-from", "--cluster-snapshot");
 	if (options->expected_rate != 0 && !options->dry_run && !options->check)
-		pg_fatal("option %s requires option %s", "--expected-rate",
-				 "--check or --dry-run");
+		pg_fatal("option %s requires option %s or %s", "--expected-rate",
+				 "--check", "--dry-run");
 	check_shared_snapshot(options);
 	check_passwords(options);
 	option_value_check_checksums(options->manifest_checksums);
