@@ -98,7 +98,7 @@ sub failed_ok
 	return;
 }
 
-my $lost = qr/warning: lost the connection that was .*retry 1 of 5/;
+my $lost = qr/warning: lost the connection while .*retry 1 of 5/;
 
 # ---- lost connections and killed workers
 

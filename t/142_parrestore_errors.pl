@@ -140,7 +140,7 @@ foreach my $more ('DELETE FROM public.small_2', 'COPY public.small_2 (a) FROM st
 	like($err, qr/^pg_parrestore: detail: All rows of \d+ of \d+ tables were committed on the target, but not of .*small_2/m,
 		'-e: account');
 	unlike($err, qr/errors ignored/, '-e: no error is ignored');
-	like($err, qr/hint: Remove the cause of the error, then run the same command with --resume\.\n\z/, '-e: hint');
+	like($err, qr/hint: Fix the cause of the error, and run the same command with --resume\.\n\z/, '-e: hint');
 	is(sessions_left($node), 0, '-e: no session left');
 	no_temp_files_ok('-e');
 }
@@ -225,7 +225,7 @@ one_error_ok($roles, 'no role', qr/role "rich" does not exist/, []);
 	my $log = new_path('log');
 	my ($rc, undef, $err) = run_parrestore($node, $db, $stocks, '-a', '-t', 'toast', "--log-json=$log");
 	is($rc, 0, 'lost: exit code');
-	like($err, qr/warning: lost the connection that was .*terminating connection/s, 'lost: message');
+	like($err, qr/warning: lost the connection while .*terminating connection/s, 'lost: message');
 	is(value($node, $db, 'SELECT count(*), count(DISTINCT id) FROM toast'), '1500|1500', 'lost: each row once');
 	my @events = map { decode_json($_) } split /\n/, slurp_file($log);
 	is(scalar(grep { $_->{event} eq 'retry' } @events), 2, 'lost: retries');

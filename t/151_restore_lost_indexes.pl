@@ -92,7 +92,7 @@ foreach my $is_copy (0, 1)
 	{
 		my ($db, $run) = start_until_gate($is_copy, '-j2');
 		terminate($node, at_gate($node));
-		wait_for_retry($run, 'lost the connection that was');
+		wait_for_retry($run, 'lost the connection while');
 		wait_at_gate($node, $run, 1);
 		open_gate();
 		complete_ok($db, $run, "$what, a session");
@@ -152,7 +152,7 @@ foreach my $is_copy (0, 1)
 
 # while statistics are collected, when all is there, a worker is killed, or all
 # sessions are lost, the leader's too
-foreach my $how ('a worker process was killed while', 'lost the connection that was')
+foreach my $how ('a worker process was killed while', 'lost the connection while')
 {
 	my $db = empty_copy($node, 'gated', 'copy' . ++$copies);
 	my $stopper = start_stopper($node, qr/ANALYZE /, 'said');

@@ -203,7 +203,7 @@ is(slots_left($node), '', 'no slot is left');
 sub nonsense
 {
 	my ($message) = @_;
-	return $message =~ /timeline/ ? qr/error: \Q$message\E\npg_parbasebackup: hint: Start the backup again\.\n\z/
+	return $message =~ /timeline/ ? qr/error: \Q$message\E\npg_parbasebackup: hint: Run the same command again\.\n\z/
 	  : qr/error: unexpected answer from the server\npg_parbasebackup: detail: \Q$message\E.*\npg_parbasebackup: hint: .*connect to the server itself\.\n\z/;
 }
 

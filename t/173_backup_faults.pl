@@ -60,7 +60,7 @@ foreach my $try (
 	my ($moments, $run) = held_run($node, \@patterns, $what, $moment, [], '-j2', @options);
 	moment_go_on($moments);
 	is(end_dump($run), 0, "lost while $what: exit code");
-	like($run->{err}, qr/^pg_parbasebackup: warning: lost the connection that was reading file .*; retry 1 of 5/m,
+	like($run->{err}, qr/^pg_parbasebackup: warning: lost the connection while reading file .*; retry 1 of 5/m,
 		"lost while $what: message");
 	is_deeply([ differences($whole, $run->{dir}, $made) ], [], "lost while $what: the backup has the same contents");
 	verify_backup_ok($run->{dir}, "lost while $what");
@@ -76,7 +76,7 @@ foreach my $try (
 	sql($node, 'postgres', 'CHECKPOINT');
 	moment_go_on($moments);
 	is(end_dump($run), 0, 'lost when a piece of a tar file has come: exit code');
-	like($run->{err}, qr/lost the connection that was reading file "\Q$large\E"; retry 1 of 5/, 'lost when a piece of a tar file has come: message');
+	like($run->{err}, qr/lost the connection while reading file "\Q$large\E"; retry 1 of 5/, 'lost when a piece of a tar file has come: message');
 	my $dir = new_path('extracted');
 	my ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract', $run->{dir}, '-D', $dir, '--no-sync');
 	is("$rc$err", '0', 'lost when a piece of a tar file has come: exit code and messages of --extract');

@@ -75,7 +75,7 @@ sql($source, 'postgres', q{DO $$ BEGIN EXECUTE format('COMMENT ON ROLE commented
 $dir = new_path('globals');
 ($rc, undef, $err) = run_program(@small_files, 'pg_pardump', '--all-databases', '-d', $connstr, '-f', $dir);
 is($rc, 1, 'roles cannot be read: exit code');
-like($err, qr/^pg_pardump: error: (the output of pg_dumpall is not complete|pg_dumpall (was terminated|failed))/m, 'roles cannot be read');
+like($err, qr/^pg_pardump: error: (the output of pg_dumpall is incomplete|pg_dumpall (was terminated|failed))/m, 'roles cannot be read');
 ok(!-e $dir, 'roles cannot be read: no directory is left');
 SKIP:
 {

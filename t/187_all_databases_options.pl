@@ -85,7 +85,7 @@ chmod 0755, "$bin/pg_dumpall" or die "could not change a mode: $!";
 ($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '-g', "--pg-dump=$bin/pg_dump",
 	'-d', $node->connstr('postgres'), '-f', $cut);
 is($rc, 1, 'half of what databases share: exit code');
-like($err, qr/error: the output of pg_dumpall is not complete\n.*detail: .*\n.*hint: Run pg_dumpall --globals-only /, 'half of what databases share');
+like($err, qr/error: the output of pg_dumpall is incomplete\n.*detail: .*\n.*hint: Run pg_dumpall --globals-only /, 'half of what databases share');
 ok(!-e $cut, 'half of what databases share: no directory is left');
 
 # a failure that has nothing to do with passwords or encodings
@@ -101,7 +101,7 @@ unlike($err, qr/hint: /, 'pg_dumpall fails: no hint on passwords or encodings');
 # an option that suits no database
 ($rc, $err, $dir) = dump_all($node, '--exclude-schema=a.b.c.d');
 is($rc, 1, 'all databases fail: exit code');
-like($err, qr/^pg_pardump: error: could not dump any database\n.*hint: Remove the causes /m, 'all databases fail: message');
+like($err, qr/^pg_pardump: error: could not dump any database\n.*hint: Fix the causes /m, 'all databases fail: message');
 ok(!-e $dir, 'all databases fail: no directory is left');
 
 # what is in a database that is there is not loaded twice

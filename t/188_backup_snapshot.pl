@@ -292,7 +292,7 @@ sub nothing { return; }
 	my $run = night($file, []);
 	is($run->{rc}, 1, 'a database without the extension: exit code');
 	like($run->{err}, $missing, 'a database without the extension: it is named');
-	like($run->{err}, qr/^pg_pardump_backup: error: could not take the snapshot of all databases: .* failed with exit code 1$/m,
+	like($run->{err}, qr/^pg_pardump_backup: error: could not take a snapshot of all databases: .* failed with exit code 1$/m,
 		'a database without the extension: message');
 	is(scalar(grep { defined path_of($dir, $_) } @all), 0, 'a database without the extension: no backup is made');
 	is(scalar(grep { -d } @older), scalar @all, 'a database without the extension: older backups are kept');
@@ -300,7 +300,7 @@ sub nothing { return; }
 	my ($rc, $out, $err) = run_backup(now(), '--check', $file);
 	is($rc, 1, '--check finds a database without the extension: exit code');
 	like($err, $missing, '--check finds a database without the extension: message');
-	like($err, qr/^pg_pardump_backup: error: the snapshot of all databases cannot be taken: /m, '--check finds a database without the extension: what it prevents');
+	like($err, qr/^pg_pardump_backup: error: could not take a snapshot of all databases: /m, '--check finds a database without the extension: what it prevents');
 
 	($file) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes', 'options = --no-extension');
 	$run = night($file, []);

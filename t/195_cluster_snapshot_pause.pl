@@ -252,7 +252,7 @@ taken_again_ok(resuming_cut(), 'the first connection that should resume replay i
 	my $run = start_dump("host=$relay->{host} port=$relay->{port} dbname=postgres", qw(--all-databases --cluster-snapshot),
 		qw(--exclude-database=postgres --exclude-database=template1));
 	is(end_dump($run), 1, "$what: exit code");
-	like($run->{err}, qr/^pg_pardump: error: could not take a snapshot of all databases: .*\n(?:.*\n)*?pg_pardump: detail: Attempts: 5\.$/m, "$what: message");
+	like($run->{err}, qr/^pg_pardump: error: could not take a snapshot of all databases: .*\n(?:.*\n)*?pg_pardump: detail: Number of attempts: 5\.$/m, "$what: message");
 	ok(!-e $run->{dir}, "$what: the directory is removed");
 	replay_continues_ok($what);
 	stop_proxy($relay);

@@ -129,7 +129,7 @@ like($err, qr/^pg_parrestore: error: command for file "toc\.dat" failed: /m, 'an
 is(value($other, 'postgres', "SELECT (SELECT count(*) FROM pg_database) + (SELECT count(*) FROM pg_roles WHERE rolname = 'staff')"), 3, 'an archive is missing: nothing is created');
 ($rc, undef, $err) = restore_piped($other, read_but("$shop/$rows", 'exit 3'), '--retries=0');
 is($rc, 1, 'a table is missing: exit code');
-like($err, qr/^pg_parrestore:shop: error: [^\n]*command for file "\Q$rows\E" failed: .*^pg_parrestore: error: could not restore 1 of 4 databases\n.*hint: Remove the cause, then run the same command with --resume\.\n/ms, 'a table is missing: message');
+like($err, qr/^pg_parrestore:shop: error: [^\n]*command for file "\Q$rows\E" failed: .*^pg_parrestore: error: could not restore 1 of 4 databases\n.*hint: Fix the cause, and run the same command with --resume\.\n/ms, 'a table is missing: message');
 ($rc, undef, $err) = restore_piped($other, $read, '--resume');
 is($rc, 0, 'resumed restore: exit code') or diag($err);
 same_cluster_ok($want, $other, 'resumed restore');

@@ -333,7 +333,7 @@ sub described
 sub unidentified
 {
 	my $role = $config->{username} // 'ROLE';
-	return "the server cannot be identified\ndetail: The role may not execute the function pg_control_system().\n"
+	return "the server cannot be identified\ndetail: The role has no privilege to execute pg_control_system().\n"
 	  . "hint: As a superuser, run \"GRANT EXECUTE ON FUNCTION pg_control_system() TO $role\" in database \"$config->{maintenance_database}\".\n";
 }
 
@@ -480,7 +480,7 @@ sub back_up
 	}
 	if ($config->{cluster_snapshot} && @databases && !eval { ($globals, @databases) = take_snapshot_of($globals, @databases); 1 })
 	{
-		complain("could not take the snapshot of all databases: $@");
+		complain("could not take a snapshot of all databases: $@");
 		report('warning', $@) if $snapshot && !eval { end_snapshot($snapshot); 1 };
 		return (BACKUP_FAILED, { map { folder_of($_) => 0 } @databases }, $server);
 	}
@@ -504,7 +504,7 @@ sub back_up
 		return (BACKUP_FAILED, \%outcome, $server);
 	}
 	$removed &= remove_expired($server, grep { $outcome{$_} } sort keys %outcome) if !defined $other;
-	report('warning', "no old backup was removed: $other") if defined $other;
+	complain("no old backup was removed: $other") if defined $other;
 	my @made = map { $made->{$_} // () } sort keys %$made;
 	if (@made && $config->{watched})
 	{
@@ -653,7 +653,7 @@ sub check
 	$try->(sub { link_store($config, 0) });
 	$try->(sub { @databases = databases(); die $NO_DATABASE if !@databases });
 	$try->(sub { dump_globals($config) });
-	$try->(sub { check_snapshot($config, @databases) }, 'the snapshot of all databases cannot be taken') if $config->{cluster_snapshot} && @databases;
+	$try->(sub { check_snapshot($config, @databases) }, 'could not take a snapshot of all databases') if $config->{cluster_snapshot} && @databases;
 	$try->(sub { $server = read_server($config) });
 	$try->(sub {
 		my $other = other_server($claim, $server, (survey($server))[1]);

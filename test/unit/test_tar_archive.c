@@ -205,16 +205,16 @@ check_deaths(const char *dir)
 	child_ends(finish_three, archive, 1,
 			   "unit_test: error: file \"m\" is incomplete\n"
 			   "unit_test: detail: Piece 2 of 3 was not written.\n"
-			   "unit_test: hint: Start the backup again.\n",
+			   "unit_test: hint: Run the same command again.\n",
 			   "what it had is not forgotten");
 	child_ends(finish_two, archive, 1,
 			   "unit_test: error: file \"m\" is incomplete\n"
 			   "unit_test: detail: Piece 2 of 2 was not written.\n"
-			   "unit_test: hint: Start the backup again.\n",
+			   "unit_test: hint: Run the same command again.\n",
 			   "as the last one, too");
 	child_ends(put_longer, archive, 1,
 			   "unit_test: error: could not rewrite file \"m\" after a worker was lost: its data has changed\n"
-			   "unit_test: hint: Start the backup again.\n",
+			   "unit_test: hint: Run the same command again.\n",
 			   "longer than there is room for");
 	child_ends(put_beyond, archive, 1,
 			   "unit_test: error: internal error: file \"m\" was planned with 3 pieces, and has no piece 4\n",

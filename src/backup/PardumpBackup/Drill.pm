@@ -332,7 +332,7 @@ sub restore_test
 	  . "detail: Backups without a manifest, and backups that the command of \"pipe\" wrote, cannot be tested if the key \"fetch\" is not set.\n"
 	  if !$newest;
 	my ($major) = $newest->{major} =~ /^(\d{2})\z/
-	  or die "the restore test requires PostgreSQL 10 or later\ndetail: The newest backup is from PostgreSQL $newest->{major}.\n";
+	  or die "the restore test requires PostgreSQL 10 or newer\ndetail: The newest backup is from PostgreSQL $newest->{major}.\n";
 	my $bin = server_programs($config, $major);
 	my $free = free_bytes($config->{drill_directory});
 	my %limits = (used => $free * FREE_SHARE, free => $free * (1 - FREE_SHARE));

@@ -264,7 +264,7 @@ check_standby(const Backup *backup, bool is_standby)
 	if (is_standby != backup->server.is_standby)
 	{
 		pg_log_error("the standby was promoted during the backup");
-		pg_fatal_hint("Start the backup again.");
+		pg_fatal_hint("Run the same command again.");
 	}
 }
 
@@ -302,7 +302,7 @@ backup_server_check(const Backup *backup)
 	interrupt_check();
 	pg_log_error("the session of the backup was lost: %s",
 				 PQerrorMessage(backup->conn));
-	pg_fatal_hint("Start the backup again.");
+	pg_fatal_hint("Run the same command again.");
 }
 
 /* ----------
@@ -460,7 +460,7 @@ check_timeline(const Backup *backup)
 	{
 		pg_log_error("the standby switched from timeline %u to %u during the backup",
 					 backup->timeline, (TimeLineID) timeline);
-		pg_fatal_hint("Start the backup again.");
+		pg_fatal_hint("Run the same command again.");
 	}
 }
 
@@ -504,7 +504,7 @@ backup_server_stop(Backup *backup)
 	{
 		pg_log_error("the server switched from timeline %u to %u while the backup started",
 					 timeline, backup->timeline);
-		pg_fatal_hint("Start the backup again.");
+		pg_fatal_hint("Run the same command again.");
 	}
 	check_timeline(backup);
 	return label;

@@ -228,7 +228,7 @@ safe_directory_remove_directory(void *arg)
 	if (!remove_contents(claimed->fd) ||
 		!(claimed->found ? fchmod(claimed->fd, claimed->found_mode) == 0 :
 		  remove_empty(claimed)))
-		pg_log_error("failed to remove directory \"%s\"",
+		pg_log_error("could not remove directory \"%s\"",
 					 printable(claimed->path));
 }
 

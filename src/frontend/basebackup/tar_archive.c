@@ -108,7 +108,7 @@ compressed_frame_bytes(const void *frame, uint64 left, CompressMethod method)
 /* How long to wait before the previous piece is checked again. */
 #define WAIT_US 1000
 
-#define AGAIN_HINT "Start the backup again."
+#define AGAIN_HINT "Run the same command again."
 
 /* The word of a piece consists of its end, and of these two bits. */
 #define PIECE_PLACED UINT64CONST(1) /* its end is known */

@@ -34,7 +34,7 @@
  */
 #define GLOBALS_TRIES 5
 
-#define CAUSES_HINT "Remove the causes of the errors above, and run the same command again."
+#define CAUSES_HINT "Fix the causes of the errors, and run the same command again."
 
 /*
  * The end of a run.  The names are of databases that failed before, to which
@@ -401,8 +401,8 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	{
 		pg_log_error_detail("The archives of the other databases are complete.");
 		pg_log_error_hint(options->cluster_snapshot ?
-						  "Remove the cause, and dump all databases again into a new directory.  A dump of a single database would have another snapshot." :
-						  "Remove the cause, and dump each failed database into a directory of its own: pg_pardump -f DIRECTORY DATABASE");
+						  "Fix the cause, and dump all databases again into a new directory.  A dump of a single database would have another snapshot." :
+						  "Fix the cause, and dump each failed database into a directory of its own: pg_pardump -f DIRECTORY DATABASE");
 	}
 	return 1;
 }
@@ -568,8 +568,8 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 					  &names, &copy->list, n_failed, copy->list.n);
 		pg_log_error_detail("The copies of the other databases are complete.");
 		pg_log_error_hint(options->cluster_snapshot ?
-						  "Remove the cause, and copy all databases again into an empty cluster.  A copy of a single database would have another snapshot." :
-						  "Remove the cause, and copy each failed database alone: pg_pardump --create --clean --target=CONNSTR DATABASE");
+						  "Fix the cause, and copy all databases again into an empty cluster.  A copy of a single database would have another snapshot." :
+						  "Fix the cause, and copy each failed database alone: pg_pardump --create --clean --target=CONNSTR DATABASE");
 	}
 	return copy->globals.n_errors + n_failed > 0 ? 1 : 0;
 }
@@ -829,7 +829,7 @@ report_restore(ClusterRestore *restore, int n_failed, int n_before, int n_left)
 	if (n_bad > 0 && n_left > 0)
 	{
 		pg_log_error_detail("%s", cluster_notes_table_detail(restore->notes));
-		pg_log_error_hint("Remove the cause, then run the same command with --resume.");
+		pg_log_error_hint("Fix the cause, and run the same command with --resume.");
 	}
 	else if (n_left > 0)
 	{

@@ -586,8 +586,8 @@ lock_database(ClusterSnapshot *snapshot, Guard *guard, int64 *room)
 	}
 	pg_log_warning("could not lock the tables of database \"%s\" in advance",
 				   printable(guard->database->name));
-	pg_log_warning_detail("%s  The tables will be locked when the database is dumped; if one of them is changed before, the dump of this database fails.",
-						  problem);
+	pg_log_warning_detail("%s", problem);
+	pg_log_warning_detail("The tables will be locked when the database is dumped; if one of them is changed before, the dump of this database fails.");
 	pg_log_warning_hint("Until this database has been dumped, do not run commands in it that change or rewrite tables, for example ALTER TABLE or TRUNCATE.");
 }
 
@@ -803,10 +803,10 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 		if (n == TRIES)
 		{
 			pg_log_error("could not take a snapshot of all databases: %s", cause);
-			pg_log_error_detail("Attempts: %d.", n);
+			pg_log_error_detail("Number of attempts: %d.", n);
 			pg_fatal_hint(by_names ?
 						  "Run the same command again while no databases are created, dropped or renamed." :
-						  "Remove the cause, and run the same command again.");
+						  "Fix the cause, and run the same command again.");
 		}
 		pg_log_info("taking the snapshot of all databases again: %s", cause);
 		free(cause);

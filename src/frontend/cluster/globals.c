@@ -50,7 +50,7 @@ check_end(const char *text)
 {
 	if (!has_end(text))
 	{
-		pg_log_error("the output of pg_dumpall is not complete");
+		pg_log_error("the output of pg_dumpall is incomplete");
 		pg_log_error_detail("Its last line, \"%s\", is missing.", LAST_LINE);
 		pg_fatal_hint("Run pg_dumpall --globals-only to find the cause.");
 	}

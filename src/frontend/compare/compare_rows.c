@@ -542,9 +542,9 @@ compare_rows_reset(void *arg, const DataFile *file)
 	if (rows->pass == PASS_COUNT &&
 		rows->merged[rows->side][file_number(rows, file)] == MERGE_BEGUN)
 	{
-		pg_log_error("lost the connection that was reading differing rows of table %s",
+		pg_log_error("lost the connection while reading differing rows of table %s",
 					 printable(find_table(rows, file->table)->name));
-		pg_fatal_hint("Run the comparison again.");
+		pg_fatal_hint("Run the same command again.");
 	}
 }
 

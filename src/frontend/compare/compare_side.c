@@ -519,7 +519,7 @@ sum_archive_objects(const Archive *archive, const ArchiveGroup *where,
 		damaged(archive, "large objects", problem);
 	if (result.objects != (uint64) group->n_oids)
 	{
-		pg_log_error("large objects are missing in archive \"%s\"",
+		pg_log_error("large objects are missing from archive \"%s\"",
 					 archive->path);
 		pg_log_error_detail("The archive lists %d of them, but contains " UINT64_FORMAT ".",
 							group->n_oids, result.objects);
@@ -837,7 +837,7 @@ compare_side_close(CompareSide *side)
 	if (!leader_session_is_finished(source->session))
 	{
 		pg_log_error("lost the connection that held the locks on all tables of %s", side->name);
-		pg_fatal_hint("Run the comparison again.");
+		pg_fatal_hint("Run the same command again.");
 	}
 	leader_close(source);
 }

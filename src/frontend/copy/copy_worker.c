@@ -75,7 +75,7 @@ check_rows(const CopyWorker *worker, Oid table, const char *what, uint64 read,
 	pg_log_error("read " UINT64_FORMAT " row%s from %s, but the target stored " UINT64_FORMAT,
 				 read, units_plural(read), what, written);
 	pg_log_error_detail("No trigger of the table explains the difference.");
-	pg_fatal_hint("Copy again, into an empty database or with --clean, and use --compare.");
+	pg_fatal_hint("Run the same command again, into an empty database or with --clean, and use --compare.");
 }
 
 /* Log the format of a table, with -v. */

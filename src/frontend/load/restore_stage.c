@@ -115,7 +115,7 @@ restore_stage_make_extension(RestoreStages *restore)
 		pg_log_warning("could not create extension " PARDUMP_EXTENSION " on the target: %s",
 					   PQresultErrorMessage(res));
 		pg_log_warning_detail("The database will not have the extension.  Everything else is restored.");
-		pg_log_warning_hint("Remove the cause, and run CREATE EXTENSION " PARDUMP_EXTENSION " in the database after the restore.");
+		pg_log_warning_hint("Fix the cause, and run CREATE EXTENSION " PARDUMP_EXTENSION " in the database after the restore.");
 	}
 }
 

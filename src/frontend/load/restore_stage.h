@@ -67,7 +67,7 @@ extern void restore_stage_end(RestoreStages *restore);
 extern void restore_stage_database(RestoreStages *restore, const char *name);
 
 /* The hint after errors that a restore or a copy has ignored. */
-#define FAILED_STATEMENTS_HINT "Remove the causes of the errors, and run the failed statements with psql."
+#define FAILED_STATEMENTS_HINT "Fix the causes of the errors, and run the failed statements with psql."
 
 /*
  * Print the hint of an error that may occur because the target's role is not

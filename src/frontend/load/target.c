@@ -806,7 +806,7 @@ unknown_outcome(const Target *target, const char *why)
 	pg_log_error("could not determine whether the last transaction was committed");
 	pg_log_error_detail("%s", message_sentence(why));
 	if (target->options->restore == NULL)
-		pg_log_error_hint("Copy again, into an empty database or with --clean.");
+		pg_log_error_hint("Run the same command again, into an empty database or with --clean.");
 	exit(1);
 }
 

@@ -367,7 +367,7 @@ has_token(SummaryReader *reader)
 	bool		result = ask_bool(reader, sql);
 
 	if (!result && reader->problem == NULL)
-		reader->problem = "the server has no record of the previous dump, so its history may differ";
+		reader->problem = "the server has no record of the previous dump, so its history might differ";
 	return result;
 }
 

@@ -199,7 +199,7 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 	{
 		pg_log_warning(killed ?
 					   "a worker process was killed while %s; retry %d of %d in %.1f s" :
-					   "lost the connection that was %s; retry %d of %d in %.1f s",
+					   "lost the connection while %s; retry %d of %d in %.1f s",
 					   describe_work(pool, worker), worker->retry.n,
 					   pool->task->max_retries, delay_ms / 1000.0);
 

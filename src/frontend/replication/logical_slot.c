@@ -698,7 +698,7 @@ logical_slot_recheck(const LogicalSlot *slot, const char *hint)
 	bool		usable = true;
 
 	if (res == NULL && PQstatus(conn) == CONNECTION_OK)
-		pg_log_warning("could not check replication slot \"%s\": the server does not answer",
+		pg_log_warning("could not check replication slot \"%s\": the server did not respond",
 					   slot->name);
 	else if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		pg_log_warning("could not check replication slot \"%s\": %s",

@@ -747,7 +747,7 @@ restore_group(RestoreWorker *worker, const LargeObjectGroup *group, int job)
 		if (archive_objects_next(objects, &oid) && oid == group->oids[i])
 			error = restore_object(worker, objects, oid, &results[i], job);
 		else if ((error = archive_objects_error(objects)) == NULL)
-			error = psprintf("large object %u is missing in the archive",
+			error = psprintf("large object %u is missing from the archive",
 							 group->oids[i]);
 	}
 	archive_objects_close(objects);

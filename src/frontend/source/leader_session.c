@@ -128,7 +128,7 @@ leader_watchdog_watch(PGconn *conn, const PeerAddress *address,
 		return;
 	res = session_exec_within(conn, session_self_query, ANSWER_MS);
 	if (res == NULL)
-		session_lost("the server does not answer");
+		session_lost("the server did not respond");
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		session_failed(conn, res, "query failed", session_self_query);
 	session = pg_malloc(sizeof(WatchedSession));
@@ -268,7 +268,7 @@ try_later(LeaderSession *session, const char *cause)
 		pg_log_error("lost the connection that held the locks on all tables");
 		pg_log_error_detail("%s", message_sentence(cause));
 		if (max_retries > 0)
-			pg_log_error_detail("Attempts to reconnect: %d.", max_retries);
+			pg_log_error_detail("Number of attempts to reconnect: %d.", max_retries);
 		pg_fatal_hint(AGAIN_HINT);
 	}
 	delay_ms = retry_later(&session->retry);
@@ -281,7 +281,7 @@ static void
 was_lost_by(LeaderSession *session, const char *words)
 {
 	char	   *cause = message_sentence(*words ? words :
-										 "the server does not answer");
+										 "the server did not respond");
 
 	interrupt_check();
 	if (session->last_words && !session->may_retry)
@@ -505,7 +505,7 @@ leader_session_do(LeaderSession *session, const WorkerTask *task, int job)
 		else if (options->tasks)
 			pg_log_error_detail("With --tasks, the job cannot be retried.");
 		else
-			pg_log_error_detail("Retries: " UINT64_FORMAT ".", options->retries);
+			pg_log_error_detail("Number of retries: " UINT64_FORMAT ".", options->retries);
 		pg_fatal_hint(AGAIN_HINT);
 	}
 	was_lost_by(session, cause);

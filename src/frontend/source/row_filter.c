@@ -366,7 +366,7 @@ add_sample(DumpTable *table, const char *text)
 	{
 		pg_log_error("table %s matches more than one option %s",
 					 printable(table->name), "--sample");
-		pg_fatal_hint("Use patterns of which only one matches the table.");
+		pg_fatal_hint("Specify only one pattern that matches the table.");
 	}
 	add_filter(table, psprintf("(pg_catalog.hashtidextended(ctid, %u) OPERATOR(pg_catalog.&) %llu)"
 							   " OPERATOR(pg_catalog.<) " UINT64_FORMAT "::pg_catalog.int8",

@@ -391,7 +391,7 @@ mask_column(PGconn *conn, const Options *options, DumpTable *table,
 	{
 		pg_log_error("column %s of table %s matches more than one option %s",
 					 printable(column), printable(table->name), pattern->option);
-		pg_fatal_hint("Use patterns of which only one matches the column.");
+		pg_fatal_hint("Specify only one pattern that matches the column.");
 	}
 
 	/*

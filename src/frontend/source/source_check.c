@@ -668,9 +668,10 @@ source_check_privileges(PGconn *conn)
 		for (int i = 0; i < Min(n, NAMES_SHOWN); i++)
 			units_names_add(&names, fmtQualifiedId(PQgetvalue(res, i, 0),
 												   PQgetvalue(res, i, 1)));
-		pg_log_error_detail("Role \"%s\" may not read %d of the tables and sequences of the database: %s%s.",
-							PQgetvalue(res, 0, 2), n, names.data,
-							n > NAMES_SHOWN ? ", ..." : "");
+		if (n > NAMES_SHOWN)
+			appendPQExpBuffer(&names, " and %d more", n - NAMES_SHOWN);
+		pg_log_error_detail("Role \"%s\" may not read %d of the tables and sequences of the database: %s.",
+							PQgetvalue(res, 0, 2), n, names.data);
 		pg_log_error_hint("GRANT pg_read_all_data TO %s allows the role to read all of them (PostgreSQL 14 or newer).  Use -T and -N to exclude tables and schemas.",
 						  fmtId(PQgetvalue(res, 0, 2)));
 	}

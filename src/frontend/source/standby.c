@@ -134,7 +134,7 @@ standby_watch(Standby *standby)
 									" FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) a");
 
 	if (PQntuples(res) != 1)
-		session_unexpected(psprintf("The session on standby %s is missing in pg_stat_activity.",
+		session_unexpected(psprintf("The session on standby %s is missing from pg_stat_activity.",
 									standby->name));
 	standby->holder_query = psprintf(holder_format, PQgetvalue(res, 0, 0),
 									 PQgetvalue(res, 0, 1));
@@ -157,7 +157,7 @@ was_lost(Standby *standby)
 	pg_log_warning("connection to standby %s was lost; continuing with the other standbys",
 				   standby->name);
 	pg_log_warning_detail("%s", message_sentence(*words ? words :
-												 "the server does not answer"));
+												 "the server did not respond"));
 	PQfinish(standby->conn);
 	standby->conn = NULL;
 }

@@ -120,7 +120,7 @@ words_of(const PGconn *conn)
 {
 	const char *words = connection_words(conn);
 
-	return pg_strdup(*words ? words : "the server does not answer");
+	return pg_strdup(*words ? words : "the server did not respond");
 }
 
 /*

@@ -287,12 +287,13 @@ stock_list_check_names(const Toc *toc, const Options *options)
 	bool		selected = names->head == NULL;
 
 	for (const SimpleStringListCell *cell = names->head; cell; cell = cell->next)
-		appendPQExpBuffer(&given, " -%c %s", cell->val[0], printable(cell->val + 1));
+		appendPQExpBuffer(&given, "%s-%c %s", given.len > 0 ? " " : "",
+						  cell->val[0], printable(cell->val + 1));
 	for (int i = 0; i < toc->n_entries && !selected; i++)
 		selected = is_selected(&toc->entries[i], names);
 	if (!selected)
 	{
-		pg_log_error("no entry of the archive matches%s", given.data);
+		pg_log_error("no entry of the archive matches %s", given.data);
 		if (!hint_at_spelling(toc, names))
 			pg_log_error_hint("Use --list to show the entries of the archive.");
 		exit(1);

@@ -790,7 +790,7 @@ task_leader_fail(const TaskLeader *leader, const bool *missing, int status)
 	if (options->retries > 0)
 		pg_log_error_detail("Tasks were run " UINT64_FORMAT " times.",
 							options->retries + 1);
-	pg_fatal_hint("Remove the cause, which the output of the tasks shows, and run the same command again.");
+	pg_fatal_hint("Fix the cause, which the output of the tasks shows, and run the same command again.");
 }
 
 /*
