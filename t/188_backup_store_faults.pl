@@ -164,7 +164,7 @@ foreach my $try (
 		[ 'a path', { folder => '..' }, 'the record does not name a backup' ],
 		[ 'another path', { time => '../x' }, 'the record does not name a backup' ],
 		[ 'an object for a name', { folder => {} }, 'the record does not name a backup' ],
-		[ 'another configuration', { configuration => "a\tb" }, 'the record is of configuration "a?b"' ],
+		[ 'another configuration', { configuration => "a\tb" }, "the record is of configuration \"a?b\"\nhint: Give each configuration its own folder in the store." ],
 		[ 'a number', { number => '1x' }, 'the value of "number" is not valid' ],
 		[ 'no number', { number => undef }, 'the value of "number" is not valid' ],
 		[ 'a large number', { number => '1' x 30 }, 'the value of "number" is not valid' ],

@@ -495,7 +495,7 @@ sub back_up
 			store_later_globals($globals, grep { defined } values %$made) if !$snapshot;
 			die "the server changed during the run\n"
 			  . "detail: A failover happened, or the address leads to several servers. No old backup was removed.\n"
-			  . "hint: Set \"host\" to the address of one server, and run pg_pardump_backup again.\n"
+			  . "hint: Check that \"host\" is the address of one server, and run pg_pardump_backup again.\n"
 			  if !defined $other && !same_server(read_server($config), $server);
 			1;
 		})

@@ -191,7 +191,7 @@ sub check_index
 	my $names = $index->{backups};
 
 	die "the index contains no backups\n" if ref $names ne 'ARRAY';
-	die "the index is of another configuration\n" if ref $index->{configuration} || ($index->{configuration} // '') ne $config->{name};
+	die "the index is of another configuration\nhint: Give each configuration its own folder in the store.\n" if ref $index->{configuration} || ($index->{configuration} // '') ne $config->{name};
 	die "the index contains a name that is not the name of a backup\n" if grep { !defined $_ || ref $_ || !is_name($_) } @$names;
 	return $names;
 }
@@ -271,7 +271,7 @@ sub check_record
 
 	die "the record does not name a backup\n" if !is_name("$folder/$name");
 	die 'the record is of backup ' . shown({ folder => $folder, name => $name }) . "\n" if "$folder/$name" ne name_of($backup);
-	die 'the record is of configuration ' . quoted(substr $configuration, 0, 100) . "\n" if $configuration ne $config->{name};
+	die 'the record is of configuration ' . quoted(substr $configuration, 0, 100) . "\nhint: Give each configuration its own folder in the store.\n" if $configuration ne $config->{name};
 	foreach my $key (qw(number started finished), map { defined $record->{$_} ? $_ : () } qw(verified major))
 	{
 		die "the value of \"$key\" is not valid\n" if !is_number($record->{$key});
