@@ -271,7 +271,7 @@ append_to_file("$archive/strange\n\"file", 'x');
 is($rc, 1, '--verify, a finding: exit code');
 @events = events('--verify, a finding', $out);
 is_deeply([ map { $_->{event} } @events ], [ 'error', 'run', 'error', 'error', 'summary' ], '--verify, a finding: events');
-like($events[0]{message}, qr/^file "strange.*file" is not in the manifest$/s, '--verify, a finding: message');
+like($events[0]{message}, qr/^file "strange.*file" is not listed in the manifest$/s, '--verify, a finding: message');
 is($events[-1]{findings}, 1, '--verify, a finding: summary');
 ($rc, $out) = run_program('pg_pardump', '--verify', new_path('nothing'), '--log-json=-');
 is($rc, 1, '--verify of nothing: exit code');

@@ -223,7 +223,7 @@ foreach my $compare ([], ['--compare'])
 	my $html = slurp_file(report_by_verify('damaged', $copy, 1));
 	harmless_ok('damaged', $html);
 	like(shown($html), qr/\xe2\x9c\x97 2 problems/, 'damaged: findings are counted');
-	like(shown($html), qr/^file "<i onclick=alert\(1\)>" is not in the manifest$/m, 'damaged: an unknown file');
+	like(shown($html), qr/^file "<i onclick=alert\(1\)>" is not listed in the manifest$/m, 'damaged: an unknown file');
 	like(shown($html), qr/^file "\Q$file\E" of table \S+ is damaged: the file has 10 bytes instead of \d+; the compressed data is truncated$/m, 'damaged: the page shows the truncated file');
 	cmp_ok(scalar(@{ data_of($html)->{slowest} }), '>', 0, 'damaged: the data of the charts is there');
 

@@ -234,7 +234,7 @@ foreach my $try (
 my ($lsn, $label) = qw(lsn labelfile);
 foreach my $try (
 	(map { [ "''$_''::pg_lsn", $label, "The end of the backup is $_, but its start is " ] } 'FFFFFFFF/FFFFFFFE', '0/1'),
-	(map { [ $lsn, $_, 'The backup label is that of another backup.' ] } q{''x''}, q{substr(labelfile, 2)},
+	(map { [ $lsn, $_, 'The backup label does not match the start of this backup.' ] } q{''x''}, q{substr(labelfile, 2)},
 		q{replace(labelfile, ''START WAL LOCATION: 0'', ''START WAL LOCATION: 1'')}),
 	[ $lsn, q{replace(labelfile, ''START TIMELINE: 1'', ''START TIMELINE: 7'')},
 		'the server switched from timeline 7 to 1 while the backup started' ])

@@ -240,7 +240,7 @@ SH
 	my ($rc, undef, $err) = run_program('pg_pardump', "--verify=$dump->{dir}");
 	is($rc, 1, 'a stray directory: --verify finds it');
 	is(scalar(() = $err =~ /error: /g), 2, 'a stray directory: number of errors');
-	like($err, qr/error: file "plan\.tmp" is not in the manifest\n/, 'a stray directory: message');
+	like($err, qr/error: file "plan\.tmp" is not listed in the manifest\n/, 'a stray directory: message');
 	my $toc = slurp_file("$dump->{dir}/toc.dat");
 	($rc, undef, $err) = run_program('pg_pardump', '-f', $dump->{dir}, '--clean-output',
 		'-d', $node->connstr('gated'), gated_options());

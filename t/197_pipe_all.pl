@@ -89,7 +89,7 @@ foreach my $try (
 	[ 'map.json', "head -c 100 $dir/map.json", qr/command for file "map\.json" did not return the map of a cluster's dump: / ],
 	[ 'globals.sql', "head -c 100 $dir/globals.sql", qr/command for file "globals\.sql" returned data that does not match the checksum in "map\.json"/ ],
 	[ "$shop/toc.dat", 'exit 3', qr/command for file "toc\.dat" failed: / ],
-	[ "$shop/$rows", 'true', qr/file "\Q$rows\E" (?:of table public\.orders )?could not be read: command for file "\Q$rows\E" returned 0 bytes / ])
+	[ "$shop/$rows", 'true', qr/(?:could not verify the rows of table public\.orders: )?command for file "\Q$rows\E" returned 0 bytes / ])
 {
 	my ($file, $command, $message) = @$try;
 	my $what = "verification, $file, $command" =~ s/ \/\S*\// /r;
