@@ -349,12 +349,18 @@ child_process_wait_asked(pid_t pid, int *status, int wait_ms)
  * ----------
  */
 
-/* Show a line.  Empty lines belong to a message if more of it follows. */
+/*
+ * Show a line.  Empty lines belong to a message if more of it follows.  A
+ * message begins with the name of the program, or with our own if the program
+ * could not be executed.
+ */
 static void
 show_text(ProgramWords *words, const char *line)
 {
-	bool		begins = text_after(line, words->prefix) != NULL;
+	char	   *own = psprintf("%s: ", this_program_name());
+	bool		begins = text_after(line, words->prefix) || text_after(line, own);
 
+	free(own);
 	message_before_output();
 	for (; !begins && words->n_blank > 0; words->n_blank--)
 		fprintf(stderr, "\t\n");
@@ -559,8 +565,8 @@ export_file(const char *variable, int fd)
 
 	if (fcntl(fd, F_SETFD, 0) < 0)
 	{
-		fprintf(stderr, "could not pass on in-memory file: %s\n",
-				strerror(errno));
+		fprintf(stderr, "%s: error: could not pass on in-memory file: %s\n",
+				this_program_name(), strerror(errno));
 		_exit(1);
 	}
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
@@ -590,8 +596,8 @@ export_secrets(const ChildSecrets *secrets)
 			write(fd, secrets->service, strlen(secrets->service)) !=
 			(ssize_t) strlen(secrets->service))
 		{
-			fprintf(stderr, "could not write in-memory file: %s\n",
-					strerror(errno));
+			fprintf(stderr, "%s: error: could not write in-memory file: %s\n",
+					this_program_name(), strerror(errno));
 			_exit(1);
 		}
 		export_file("PGSERVICEFILE", fd);
@@ -647,7 +653,8 @@ child_program_run(const char *path, const char **args, const ChildSecrets *secre
 	if (secrets)
 		export_secrets(secrets);
 	execv(path, (char *const *) args);
-	fprintf(stderr, "could not execute \"%s\": %s\n", path, strerror(errno));
+	fprintf(stderr, "%s: error: could not execute \"%s\": %s\n",
+			this_program_name(), path, strerror(errno));
 	_exit(127);
 }
 
