@@ -224,7 +224,7 @@ if ($has_list)
 	like($hint, qr/detail: .*"pgoutput, test_decoding"\.\n.*hint: .*add it to output_plugin_libraries/, 'a plugin not allowed: hint');
 	my ($rc, $out) = run_program('pg_pardump', @db, '--create-slot', '--slot=s', '--slot-plugin=wal2json', '--check');
 	is($rc, 1, 'a plugin not allowed, --check: exit code');
-	like($out, qr/^error: the server does not allow output plugin "wal2json"\n  DETAIL: /m, 'a plugin not allowed, --check: told');
+	like($out, qr/^error: the server does not allow output plugin "wal2json"\n  detail: /m, 'a plugin not allowed, --check: told');
 
 	# as the server reads the list
 	allow_plugins(' pgoutput,"Foo" , Bar, "a""b, c" ');

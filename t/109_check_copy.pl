@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster make_database own_installation installed_at run_program new_path sql value
   nothing_left_ok);
-use Pardump::Command qw(check_list);
+use Pardump::Command qw(check_list check_verdict);
 use Pardump::Copy qw(run_copy copy_ok copy_refused_ok sessions_left);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -78,11 +78,11 @@ sub findings
 {
 	my ($what, @options) = @_;
 	my ($rc, $out, $err) = run_copy($source, 'shop', $target, 'shop', '--check', @options);
-	my @found = split /\n(?!  (?:DETAIL|HINT): )/, check_list($out);
+	my @found = split /\n(?!  (?:detail|hint): )/, check_list($out);
 	my $sum = pop @found;
 	my $errors = grep { /^error: / } @found;
 	is($rc, $errors > 0 ? 1 : 0, "$what: exit code");
-	is($sum, @found == 0 ? 'no problems found' : "$errors error" . ($errors == 1 ? '' : 's') . ', 0 warnings', "$what: sum");
+	is($sum, check_verdict($errors, 0), "$what: sum");
 	is($err, '', "$what: nothing elsewhere");
 	nothing_left_ok($source, $source->host, $what);
 	nothing_left_ok($target, $target->host, $what);
@@ -93,7 +93,7 @@ sub findings
 sub missing
 {
 	my ($kind, @findings) = @_;
-	my ($list) = map { /^error: the target lacks \d+ required ${kind}s?\n  DETAIL: The $kind(?:s are:| is) (.*)\.\n  HINT: / } @findings;
+	my ($list) = map { /^error: the target lacks \d+ required ${kind}s?\n  detail: The $kind(?:s are:| is) (.*)\.\n  hint: / } @findings;
 	return [] if !defined $list;
 	return [ sort grep { $_ ne '' } split /(?:^|, )"|"(?=, "|$)/, $list ];
 }
@@ -108,7 +108,7 @@ is_deeply(missing('tablespace', @found), ['fast "disk'], 'missing roles and tabl
 is_deeply(missing('role', @found), \@all, 'with --create: roles');
 is_deeply(missing('tablespace', @found), [ 'base', 'fast "disk' ], 'with --create: tablespaces');
 @found = findings('--create of what is there', '--create', '-O', '-x', '--no-tablespaces', '-t', 'indexed');
-is(scalar(grep { /^error: database "shop" already exists on the target\n  HINT: / } @found), 1,
+is(scalar(grep { /^error: database "shop" already exists on the target\n  hint: / } @found), 1,
 	'--create of what is there: found');
 
 # what is left out is not needed
@@ -142,11 +142,11 @@ is(connections('enough', '-j4', '--index-jobs=2'), "0 no problems found\n", 'con
 is(connections('more jobs than work', '-j20'), "0 no problems found\n", 'connections: more jobs than work');
 sql($target, 'postgres', 'ALTER ROLE few CONNECTION LIMIT 2');
 like(connections('none for an index', '-j4'),
-	qr/^0 warning: server "[^"]+" has only 1 of 2 needed connections left\n  DETAIL: Jobs: 1, index builds at a time: 1\.\n  HINT: .*\n0 errors, 1 warning\n$/,
+	qr/^0 warning: server "[^"]+" has only 1 of 2 needed connections left\n  detail: Jobs: 1, index builds at a time: 1\.\n  hint: .*\n1 problem found: 1 warning; a run would start\n$/,
 	'connections: none for an index');
 sql($target, 'postgres', 'ALTER ROLE few CONNECTION LIMIT 1');
 like(connections('too few', '-j4'),
-	qr/^1 error: server "[^"]+" has only 0 of 1 needed connections left\n  HINT: .*\n1 error, 0 warnings\n$/,
+	qr/^1 error: server "[^"]+" has only 0 of 1 needed connections left\n  hint: .*\n1 problem found: 1 error; a run would fail\n$/,
 	'connections: too few');
 
 # extensions

@@ -274,7 +274,7 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	my ($file, $dir) = backup_config($node, 'jobs = 2', 'database = shop', 'database = other');
 	($rc, $out, $err) = run_backup($now, '--check', $file);
 	is("$rc$out", '0', '--check: exit code') or diag($err);
-	like($err, qr/\A(pg_pardump_backup: checking database "(shop|other)"\nA run would .*:\n(?:  (?!free disk).*\n)+(?:(?:warning: .*\n)+0 errors, \d+ warnings?\n)?){2}pg_pardump_backup: archives of all databases: about .*\npg_pardump_backup: free disk space: .*\npg_pardump_backup: (?:no problems found|no errors, but \d+ warnings?) in 2 databases\n\z/,
+	like($err, qr/\A(pg_pardump_backup: checking database "(shop|other)"\nA run would .*:\n(?:  (?!free disk).*\n)+(?:(?:warning: .*\n)+\d+ problems? found: \d+ warnings?; a run would start\n)?){2}pg_pardump_backup: archives of all databases: about .*\npg_pardump_backup: free disk space: .*\npg_pardump_backup: (?:no problems found|no errors, but \d+ warnings?) in 2 databases\n\z/,
 		'--check: what pg_pardump says of each database');
 	is_deeply([ glob "$dir/* $dir/.[a-z]*" ], [], '--check: no file is created');
 

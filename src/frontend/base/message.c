@@ -264,7 +264,7 @@ static const char *title;		/* title of the list until it is shown */
 static void
 put(int level, int part, const char *text)
 {
-	static const char *const heads[] = {NULL, "  DETAIL: ", "  HINT: "};
+	static const char *const heads[] = {NULL, "  detail: ", "  hint: "};
 
 	if (part == MESSAGE_PRIMARY)
 		appendPQExpBufferStr(&findings, level >= PG_LOG_ERROR ? "error: " : "warning: ");
@@ -307,6 +307,21 @@ findings_note(const char *text)
 		fprintf(event_log_text_output(), "%s\n", text);
 }
 
+/* "2 problems found: 1 error, 1 warning; a run would fail" */
+static void
+put_verdict(FILE *out)
+{
+	int			n = n_errors + n_warnings;
+
+	fprintf(out, "%d problem%s found: ", n, units_plural(n));
+	if (n_errors > 0)
+		fprintf(out, "%d error%s%s", n_errors, units_plural(n_errors),
+				n_warnings > 0 ? ", " : "");
+	if (n_warnings > 0)
+		fprintf(out, "%d warning%s", n_warnings, units_plural(n_warnings));
+	fprintf(out, "; a run would %s\n", n_errors > 0 ? "fail" : "start");
+}
+
 static void
 message_put_sum(void *arg)
 {
@@ -324,8 +339,7 @@ message_put_sum(void *arg)
 	if (n_errors + n_warnings == 0 && message_database() == NULL)
 		fputs("no problems found\n", out);
 	else if (n_errors + n_warnings > 0)
-		fprintf(out, "%d error%s, %d warning%s\n", n_errors, units_plural(n_errors),
-				n_warnings, units_plural(n_warnings));
+		put_verdict(out);
 	event_add_number(event, "errors", n_errors);
 	event_add_number(event, "warnings", n_warnings);
 	event_write(event);

@@ -12,7 +12,7 @@ use Pardump::Cluster qw(run_program new_path data_file);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(check_list fake_pg_dump held_pg_dump changing_pg_dump text_file data_files refused_ok accepted_ok
+our @EXPORT_OK = qw(check_list check_verdict fake_pg_dump held_pg_dump changing_pg_dump text_file data_files refused_ok accepted_ok
   preloaded system_faults);
 
 # What --check prints, without the lines that say what a run would do.
@@ -20,6 +20,17 @@ sub check_list
 {
 	my ($out) = @_;
 	return $out =~ s/^A run would .*:\n(?:  [a-z].*\n)+//mr;
+}
+
+# The last line of --check, with these numbers of errors and warnings.
+sub check_verdict
+{
+	my ($errors, $warnings) = @_;
+	my $n = $errors + $warnings;
+	my @counts = map { $_->[0] == 0 ? () : "$_->[0] $_->[1]" . ($_->[0] == 1 ? '' : 's') } [ $errors, 'error' ], [ $warnings, 'warning' ];
+
+	return 'no problems found' if $n == 0;
+	return "$n problem" . ($n == 1 ? '' : 's') . ' found: ' . join(', ', @counts) . '; a run would ' . ($errors ? 'fail' : 'start');
 }
 
 # The first pg_dump in PATH, which is that of the installation under test.
