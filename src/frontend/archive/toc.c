@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "base/identifier.h"
 #include "base/shared_memory.h"
+#include "base/units.h"
 
 void
 toc_free(Toc *toc)
@@ -144,6 +145,14 @@ toc_entries_by_id(const Toc *toc)
 	for (int i = 0; i < toc->n_entries; i++)
 		result[toc->entries[i].dump_id] = &toc->entries[i];
 	return result;
+}
+
+char *
+toc_entry_describe(const TocEntry *entry)
+{
+	return entry->namespace ? psprintf("%s %s.%s", entry->desc, entry->namespace,
+									   entry->tag)
+		: psprintf("%s %s", entry->desc, entry->tag);
 }
 
 void
@@ -575,17 +584,64 @@ typedef enum ErrorStage
 	STAGE_PROCESSING
 } ErrorStage;
 
-/*
- * The stage of the last error in any process, and the entry of the last error
- * in this process.
- */
-static volatile int *last_stage;
+/* The detail at the end of a run names this many entries. */
+#define ENTRIES_SHOWN 10
+
+/* The errors of all processes, in shared memory. */
+typedef struct ErrorContext
+{
+	volatile int last_stage;
+	volatile int n_entries;		/* entries with errors */
+	volatile int dump_ids[ENTRIES_SHOWN];	/* of the first ones; 0 = not yet
+											 * noted */
+} ErrorContext;
+
+static ErrorContext *context;
+
+/* The entry of the last error in this process. */
 static const TocEntry *last_entry;
 
 void
 toc_context_share(void)
 {
-	last_stage = shared_memory_new(1, sizeof(int));
+	context = shared_memory_new(1, sizeof(ErrorContext));
+}
+
+/*
+ * Note that the entry has an error.  Another process may note the same entry
+ * at the same time; it is named twice then.
+ */
+static void
+note_entry(const TocEntry *entry)
+{
+	int			no;
+
+	for (int i = 0; i < ENTRIES_SHOWN; i++)
+		if (context->dump_ids[i] == entry->dump_id)
+			return;
+	no = __sync_fetch_and_add(&context->n_entries, 1);
+	if (no < ENTRIES_SHOWN)
+		context->dump_ids[no] = entry->dump_id;
+}
+
+char *
+toc_context_entries(const Toc *toc)
+{
+	PQExpBufferData names = buffer_new();
+	const TocEntry **by_id = toc_entries_by_id(toc);
+
+	for (int i = 0; i < ENTRIES_SHOWN; i++)
+	{
+		int			id = context->dump_ids[i];
+		const TocEntry *entry = id <= toc->max_dump_id ? by_id[id] : NULL;
+
+		if (entry)
+			units_names_add(&names, toc_entry_describe(entry));
+	}
+	free(by_id);
+	if (context->n_entries > ENTRIES_SHOWN)
+		appendPQExpBufferStr(&names, ", ...");
+	return names.len > 0 ? names.data : NULL;
 }
 
 void
@@ -599,13 +655,15 @@ toc_context_report(const TocEntry *entry)
 	 * is in shared memory.  The entry is not shared, so each process may
 	 * report it again.
 	 */
-	if ((ErrorStage) *last_stage != stage)
+	if ((ErrorStage) context->last_stage != stage)
 		pg_log_info("while %s:", entry ? "PROCESSING TOC" : "INITIALIZING");
-	*last_stage = stage;
+	context->last_stage = stage;
 	if (entry && entry != last_entry)
 		pg_log_info("from TOC entry %d; %u %u %s %s %s", entry->dump_id,
 					entry->catalog_oid, entry->oid, entry->desc, entry->tag,
 					entry->owner ? entry->owner : "(no owner)");
+	if (entry && entry != last_entry)
+		note_entry(entry);
 	last_entry = entry;
 }
 

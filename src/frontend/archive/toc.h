@@ -94,6 +94,9 @@ typedef struct Toc
 	int			max_dump_id;	/* of entries and their dependencies */
 } Toc;
 
+/* An entry in messages, such as "INDEX public.a_idx"; owned. */
+extern char *toc_entry_describe(const TocEntry *entry);
+
 /* Free a table of contents that functions of toc_file.h have returned. */
 extern void toc_free(Toc *toc);
 
@@ -279,6 +282,13 @@ extern void toc_context_share(void);
  * entry is NULL, the beginning of a session.
  */
 extern void toc_context_report(const TocEntry *entry);
+
+/*
+ * The first entries for which any process has reported errors, for the end of
+ * a run: "MATERIALIZED VIEW DATA public.v, ACL TABLE t"; owned, and NULL if
+ * there are none.
+ */
+extern char *toc_context_entries(const Toc *toc);
 
 /* ----------
  * Serializing INDEX ATTACH entries of a partition tree.

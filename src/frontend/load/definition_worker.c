@@ -249,11 +249,8 @@ char *
 definition_jobs_describe(const DefinitionJobs *jobs, int job, int step)
 {
 	int			no = jobs->jobs[job].first + Max(0, step);
-	const TocEntry *entry = jobs->script->entries[no].entry;
 
-	return entry->namespace ? psprintf("%s %s.%s", entry->desc, entry->namespace,
-									   entry->tag)
-		: psprintf("%s %s", entry->desc, entry->tag);
+	return toc_entry_describe(jobs->script->entries[no].entry);
 }
 
 /* ----------

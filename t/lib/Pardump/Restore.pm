@@ -49,7 +49,7 @@ sub parrestore_ok
 sub errors_ignored
 {
 	my ($err) = @_;
-	return $err =~ /^pg_\w*restore: warning: errors ignored on restore: (\d+)\n(?:\S+ hint: .*\n){0,2}\z/m ? $1 : 0;
+	return $err =~ /^pg_\w*restore: warning: errors ignored on restore: (\d+)\n(?:\S+ (?:detail|hint): .*\n){0,3}\z/m ? $1 : 0;
 }
 
 # A restore that has ended so is what stock pg_restore's was, which is a hash of
