@@ -47,6 +47,9 @@ test_units(void)
 		is_text(units_size(sizes[i].bytes), sizes[i].text, sizes[i].text);
 	for (int i = 0; i < (int) lengthof(times); i++)
 		is_text(units_duration(times[i].seconds), times[i].text, times[i].text);
+	is_text(units_rate(3 * 1024 * 1024, 2), "1.50 MB/s", "rate");
+	is_text(units_rate(1024, 0), "0.98 MB/s", "rate of a run that took no time");
+	is_text(units_rate(-1, 1), "0 bytes/s", "rate of bytes that are read again");
 	is_text(units_elapsed(0), "0.0 s", "elapsed: nothing");
 	is_text(units_elapsed(59.94), "59.9 s", "elapsed: less than a minute");
 	is_text(units_elapsed(59.95), "1:00", "elapsed: a minute");

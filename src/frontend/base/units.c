@@ -51,6 +51,16 @@ units_size(uint64 bytes)
 }
 
 const char *
+units_rate(double bytes, double seconds)
+{
+	char	   *buf = next_text();
+
+	snprintf(buf, UNITS_BYTES, "%s/s",
+			 units_size((uint64) (Max(bytes, 0) / Max(seconds, 0.001))));
+	return buf;
+}
+
+const char *
 units_duration(double seconds)
 {
 	char	   *buf = next_text();

@@ -10,7 +10,7 @@
 
 /*
  * The size that is enough for any text of these functions.  The texts of the
- * first four functions stay valid until the next eight texts, so that a
+ * first five functions stay valid until the next eight texts, so that a
  * message can contain several.
  */
 #define UNITS_BYTES 32
@@ -20,6 +20,9 @@
  * PostgreSQL: "512 bytes", "1.50 MB", "128 GB".
  */
 extern const char *units_size(uint64 bytes);
+
+/* Returns bytes per second: "1.50 MB/s". */
+extern const char *units_rate(double bytes, double seconds);
 
 /*
  * Returns seconds as minutes and seconds, "2:07", or with hours, "26:05:09".

@@ -10,6 +10,7 @@
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "process/run_figures.h"
 
 /* How often to update the progress of the run. */
@@ -42,6 +43,33 @@ run_figures_add(RunFigures *sum, const RunFigures *figures)
 	sum->files += figures->files;
 	sum->findings += figures->findings;
 	sum->errors += figures->errors;
+}
+
+void
+run_figures_append(PQExpBuffer buf, const RunFigures *figures, RunKind kind,
+				   double seconds, bool with_rate)
+{
+	bool		has_files = kind == RUN_VERIFY || kind == RUN_BACKUP;
+	uint64		n = has_files ? figures->files : figures->tables;
+
+	appendPQExpBuffer(buf, "%s %s%s", units_count(n),
+					  has_files ? "file" : "table", units_plural(n));
+	if (kind != RUN_BACKUP)
+		appendPQExpBuffer(buf, ", %s row%s", units_count(figures->rows),
+						  units_plural(figures->rows));
+	if (figures->objects > 0)
+		appendPQExpBuffer(buf, ", %s large object%s",
+						  units_count(figures->objects),
+						  units_plural(figures->objects));
+	appendPQExpBuffer(buf, ", %s", units_size(figures->raw_bytes));
+	if (kind == RUN_DUMP || kind == RUN_VERIFY ||
+		(kind == RUN_BACKUP && figures->stored_bytes > 0))
+		appendPQExpBuffer(buf, " stored as %s", units_size(figures->stored_bytes));
+	appendPQExpBuffer(buf, " in %s", units_elapsed(seconds));
+	if (with_rate)
+		appendPQExpBuffer(buf, ", %s", units_rate(figures->raw_bytes, seconds));
+	if (kind == RUN_COPY)
+		appendPQExpBuffer(buf, ", %s sent", units_size(figures->stored_bytes));
 }
 
 void

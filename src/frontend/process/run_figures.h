@@ -11,6 +11,8 @@
 #ifndef RUN_FIGURES_H
 #define RUN_FIGURES_H
 
+#include "pqexpbuffer.h"
+
 typedef struct RunFigures
 {
 	/* during the run */
@@ -33,6 +35,25 @@ typedef struct RunFigures
 	int			findings;		/* damaged files among them */
 	int			errors;			/* errors that a restore ignored */
 } RunFigures;
+
+/* What a run has done, which decides the figures that are shown. */
+typedef enum RunKind
+{
+	RUN_DUMP,
+	RUN_RESTORE,
+	RUN_COPY,
+	RUN_VERIFY,
+	RUN_BACKUP					/* or extraction, of files without rows */
+} RunKind;
+
+/*
+ * Append the figures of a summary: "321 tables, 1,241,000 rows, 1.46 GB
+ * stored as 210 MB in 32.3 s, 46.3 MB/s".  A run of several databases leaves
+ * out the rate of each.  Stored bytes of a backup are only shown if they are
+ * not 0.
+ */
+extern void run_figures_append(PQExpBuffer buf, const RunFigures *figures,
+							   RunKind kind, double seconds, bool with_rate);
 
 /* Add the figures of a run that has ended to a sum. */
 extern void run_figures_add(RunFigures *sum, const RunFigures *figures);
