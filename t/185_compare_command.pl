@@ -73,7 +73,7 @@ sub same_ok
 	my ($what, $with, @options) = @_;
 	my ($rc, $out, $err) = compare($with, @options);
 	is("$rc$err", '0', "$what: equal, exit code") or diag($out);
-	like($out, qr/^compared database "\w+" with (?:database "\w+"|archive ".+"):\n  \d+ tables?, .*; rows: ([\d,]+) and \1\nno differences found$/m, "$what: equal, in all");
+	like($out, qr/^compared database "\w+" with (?:database "\w+"|archive ".+"):\n  \d+ tables?, .*[\d,]+ rows?, \S+ \w+ in \d+\.\d s\nno differences found$/m, "$what: equal, in all");
 	unlike($out, qr/differs|only in|differences found in /, "$what: no table differs");
 	return $out;
 }
@@ -86,9 +86,11 @@ sub differs_ok
 	my ($rc, $out, $err) = compare($with, @$options);
 	is("$rc$err", '1', "$what: exit code");
 	my @told = grep { !/ (is|are) equal \(|^compared |^  \d+ tables?, / } split /\n/, $out;
-	my ($n_tables, $n_sequences) = map { my $kind = $_; scalar grep { /^$kind / } @lines } qw(table sequence);
+	my @tables = map { /^table (\S+) / } @lines;
+	my ($n_tables, $n_sequences) = (scalar @tables, scalar grep { /^sequence / } @lines);
+	my $names = join ', ', @tables > 5 ? (@tables[ 0 .. 4 ], '...') : @tables;
 	is(pop @told, 'differences found in ' . join(', ',
-			$n_tables ? $n_tables . ' table' . ($n_tables == 1 ? '' : 's') : (),
+			$n_tables ? $n_tables . ' table' . ($n_tables == 1 ? '' : 's') . " ($names)" : (),
 			$n_sequences ? $n_sequences . ' sequence' . ($n_sequences == 1 ? '' : 's') : (),
 			$n_tables + $n_sequences < $places ? 'large objects' : ()), "$what: in all");
 	is_deeply(\@told, \@lines, "$what: lines about differences");
@@ -104,10 +106,10 @@ like($out, qr/^table public\.big is equal \(20,000 rows\)$/m, 'a line of each ta
 like($out, qr/^table public\.leaf1 is equal \(\d+ rows\)$/m, 'a line of each partition');
 like($out, qr/^table public\."none" is equal \(5 rows\)$/m, 'a table without columns');
 like($out, qr/^large objects are equal \(2\)$/m, 'large objects');
-like($out, qr/^compared database "shop" with database "other":\n  6 tables, 1 sequence, 2 large objects; rows: 24,505 and 24,505\nno differences found$/m, 'the sum');
+like($out, qr/^compared database "shop" with database "other":\n  6 tables, 1 sequence, 2 large objects, 24,505 rows, \S+ [kM]B in \d+\.\d s\nno differences found$/m, 'the sum');
 same_ok('a database, without the extension', $other, '--no-extension', @chunks);
 same_ok("archive $_", $archives{$_}, @chunks) foreach sort keys %archives;
-like(same_ok('one table', $archives{ours}, '-t', 'loose'), qr/^  1 table, 0 sequences, 0 large objects; rows: 500 and /m,
+like(same_ok('one table', $archives{ours}, '-t', 'loose'), qr/^  1 table, 500 rows, /m,
 	'one table: nothing else is compared');
 like(same_ok('not one table', $archives{directory}, '-T', 'big'), qr/^  5 tables, 1 sequence/m, 'a comparison without one table');
 same_ok('by a condition', $other, '--where=big:id <= 100');
@@ -162,7 +164,7 @@ my @big = (
 	'  only in database "shop": 2 rows, with keys:', '    id=5', '    id=77',
 	'  only in database "other": 1 row, with keys:', '    id=100001');
 my @loose = (
-	'table public.loose differs', '  rows: 500 in database "shop", 500 in database "other"',
+	'table public.loose differs', '  rows: 500 in each',
 	'  only in database "shop": 3 rows, with values:', '    a=0, b=NULL, f=0', '    a=3, b=NULL, f=0', '    a=5, b=5, f=0',
 	'  only in database "other": 3 rows, with values:', '    a=0, b=, f=0', '    a=4, b=4, f=0', '    a=5, b=5, f=-0');
 my @rest = ('sequence public.seq differs', '  last value: 1 in database "shop", 2 in database "other"', 'large objects differ: 2 in each, with different OIDs or contents');

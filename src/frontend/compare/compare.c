@@ -23,6 +23,9 @@
 #include "session/session_settings.h"
 #include "source/leader.h"
 
+/* The last line names this many tables that differ. */
+#define NAMES_SHOWN 5
+
 typedef struct Comparison
 {
 	/* exit callbacks and workers use them until the process ends */
@@ -40,6 +43,7 @@ typedef struct Comparison
 	SequencePositions *positions[2];
 	int			n_sequences;
 	int			n_different;	/* places */
+	uint64		bytes;			/* of the rows of the first side */
 } Comparison;
 
 /* ----------
@@ -239,9 +243,11 @@ report_table(const Comparison *comparison, const CompareTable *table)
 	report_line(comparison, line);
 	if (table->problem || !table->differs)
 		return;
-	line = psprintf("rows: %s in %s, %s in %s",
-					units_count(sums[0].rows), comparison->sides[0]->name,
-					units_count(sums[1].rows), comparison->sides[1]->name);
+	line = sums[0].rows == sums[1].rows ?
+		psprintf("rows: %s in each", units_count(sums[0].rows)) :
+		psprintf("rows: %s in %s, %s in %s",
+				 units_count(sums[0].rows), comparison->sides[0]->name,
+				 units_count(sums[1].rows), comparison->sides[1]->name);
 	report_fact(comparison, line);
 }
 
@@ -318,7 +324,7 @@ compare_report_sequence(const void *arg, const char *what, const char *fact)
 		report_fact(arg, fact);
 }
 
-/* "differences found in 2 tables, 1 sequence, large objects"; owned. */
+/* "differences found in 1 table (public.a), 1 sequence"; owned. */
 static char *
 describe_differences(const Comparison *comparison)
 {
@@ -328,15 +334,19 @@ describe_differences(const Comparison *comparison)
 	int			n_tables = 0;
 	int			n_sequences;
 	const char *separator = "";
+	PQExpBufferData names = buffer_new();
 	PQExpBufferData text = buffer_new();
 
 	for (int i = 0; i < tables->n_tables; i++)
-		n_tables += tables->tables[i].differs;
+		if (tables->tables[i].differs && n_tables++ < NAMES_SHOWN)
+			units_names_add(&names, tables->tables[i].name);
 	n_sequences = comparison->n_different - n_tables - of_objects;
 	appendPQExpBufferStr(&text, "differences found in ");
 	if (n_tables > 0)
 	{
-		appendPQExpBuffer(&text, "%d table%s", n_tables, units_plural(n_tables));
+		appendPQExpBuffer(&text, "%d table%s (%s%s)", n_tables,
+						  units_plural(n_tables), names.data,
+						  n_tables > NAMES_SHOWN ? ", ..." : "");
 		separator = ", ";
 	}
 	if (n_sequences > 0)
@@ -348,6 +358,37 @@ describe_differences(const Comparison *comparison)
 	if (of_objects)
 		appendPQExpBuffer(&text, "%slarge objects", separator);
 	return buffer_text(&text);
+}
+
+/*
+ * "2 tables, 1 sequence, 20,100 rows", or, if the numbers of rows differ,
+ * "20,100 and 20,099 rows"; owned.
+ */
+static char *
+describe_compared(const Comparison *comparison)
+{
+	const CompareTables *tables = comparison->tables;
+	int			n_sequences = comparison->n_sequences;
+	uint64		n_objects = comparison->objects[0].objects;
+	uint64		rows[2] = {0, 0};
+	PQExpBufferData text = buffer_new();
+
+	for (int i = 0; i < tables->n_tables; i++)
+		for (int side = 0; side < 2; side++)
+			rows[side] += tables->tables[i].sums[side].rows;
+	appendPQExpBuffer(&text, "%d table%s", tables->n_tables,
+					  units_plural(tables->n_tables));
+	if (n_sequences > 0)
+		appendPQExpBuffer(&text, ", %d sequence%s", n_sequences,
+						  units_plural(n_sequences));
+	if (n_objects > 0)
+		appendPQExpBuffer(&text, ", %s large object%s",
+						  units_count(n_objects), units_plural(n_objects));
+	appendPQExpBuffer(&text, ", %s", units_count(rows[0]));
+	if (rows[1] != rows[0])
+		appendPQExpBuffer(&text, " and %s", units_count(rows[1]));
+	appendPQExpBuffer(&text, " row%s", rows[1] != rows[0] ? "s" : units_plural(rows[0]));
+	return text.data;
 }
 
 /* The last lines of the command. */
@@ -379,39 +420,13 @@ report_sum(const Comparison *comparison)
 					psprintf("archive \"%s\"", printable(other->options->compare_with)));
 	report_line(comparison, line);
 	free(line);
-	line = psprintf("%d table%s, %d sequence%s, " UINT64_FORMAT " large object%s; rows: %s and %s",
-					tables->n_tables, units_plural(tables->n_tables),
-					n_sequences, units_plural(n_sequences),
-					objects[0].objects, units_plural(objects[0].objects),
-					units_count(rows[0]), units_count(rows[1]));
+	line = psprintf("%s, %s in %s", describe_compared(comparison),
+					units_size(comparison->bytes),
+					units_elapsed(run_clock_seconds()));
 	report_fact(comparison, line);
 	line = n_different == 0 ? pg_strdup("no differences found") :
 		describe_differences(comparison);
 	report_line(comparison, line);
-}
-
-/* After a copy or a restore: what was compared, for its summary; owned. */
-static char *
-describe_compared(const Comparison *comparison)
-{
-	const CompareTables *tables = comparison->tables;
-	int			n_sequences = comparison->n_sequences;
-	uint64		n_objects = comparison->objects[0].objects;
-	uint64		rows = 0;
-	PQExpBufferData text = buffer_new();
-
-	for (int i = 0; i < tables->n_tables; i++)
-		rows += tables->tables[i].sums[0].rows;
-	appendPQExpBuffer(&text, "%d table%s", tables->n_tables,
-					  units_plural(tables->n_tables));
-	if (n_sequences > 0)
-		appendPQExpBuffer(&text, ", %d sequence%s", n_sequences,
-						  units_plural(n_sequences));
-	if (n_objects > 0)
-		appendPQExpBuffer(&text, ", %s large object%s",
-						  units_count(n_objects), units_plural(n_objects));
-	appendPQExpBuffer(&text, ", %s row%s", units_count(rows), units_plural(rows));
-	return buffer_text(&text);
 }
 
 /* ----------
@@ -431,6 +446,7 @@ compare_rows(Comparison *comparison)
 	comparison->rows = compare_rows_sum(comparison->sides, comparison->tables,
 										comparison->with_objects,
 										comparison->objects);
+	comparison->bytes = file_results_total(comparison->sides[0]->run.results).raw_bytes;
 	if (!compare_rows_differ(comparison->rows))
 		return;
 	if (!comparison->loaded)
