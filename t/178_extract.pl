@@ -298,7 +298,7 @@ my $full = new_path('full');
 mkdir($full) or die "$full: $!";
 append_to_file("$full/file", 'text');
 ($rc, undef, my $err) = run_program('pg_parbasebackup', "--extract=$plain", '-D', $full);
-like($err, qr/exists but is not empty\n.*hint: Remove or empty the directory/, 'a directory that is not empty: message');
+like($err, qr/exists but is not empty\n.*hint: Specify another directory/, 'a directory that is not empty: message');
 is(slurp_file("$full/file"), 'text', 'a directory that is not empty: the file is not changed');
 my $beside = new_path('beside');
 ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract=' . take_tar('-Xfetch'), '-D', $beside);

@@ -331,7 +331,7 @@ archive_dir_check(const char *path, bool of_all)
 			pg_log_error("directory \"%s\" exists but is not empty", path);
 			/* --clean-output cannot be used with --all-databases. */
 			pg_fatal_hint(of_all || message_database() ?
-						  "Remove or empty the directory, or specify another one." :
+						  "Specify another directory.  Remove this one only if its contents are not needed." :
 						  "Specify another directory, or use --clean-output to remove an earlier archive from this one.");
 	}
 }

@@ -40,7 +40,12 @@ open_path(const char *path, ArchiveKind *kind)
 	ssize_t		len;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		pg_fatal("could not open input file \"%s\": %m", path);
+	{
+		pg_log_error("could not open input file \"%s\": %m", path);
+		if (errno == ENOENT)
+			pg_log_error_hint("Specify a directory that pg_pardump or pg_dump has written, or a file of pg_dump -Fc.");
+		exit(1);
+	}
 	*kind = ARCHIVE_DIRECTORY;
 	if (S_ISDIR(st.st_mode))
 		return fd;

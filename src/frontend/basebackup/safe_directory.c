@@ -288,8 +288,10 @@ check_empty(const ClaimedDirectory *claimed, const char *hint)
 	{
 		pg_log_error("directory \"%s\" exists but is not empty",
 					 printable(claimed->path));
+		if (faccessat(claimed->fd, "PG_VERSION", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			pg_log_error_detail("It contains the data directory of a server.");
 		pg_log_error_hint("%s", hint ? hint :
-						  "Remove or empty the directory, or specify another one.");
+						  "Specify another directory.  Remove this one only if its contents are not needed.");
 		exit(1);
 	}
 	closedir(listing);
