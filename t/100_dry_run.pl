@@ -209,7 +209,7 @@ like($err, qr/exists but is not empty/, 'a directory that is not empty: message'
 sql($node, 'shop', 'TRUNCATE empty');    # would hang if a lock were left
 
 my @lines = dry_run('no tables', @db, '-s');
-like($lines[-3], qr/^0 tables in 0 files, 0 large objects, about 0 bytes to read/, 'no tables');
+like($lines[-3], qr/^0 tables in 0 chunks, about 0 bytes to read/, 'no tables');
 ($rc, undef, $err) = run_program('sh', '-c', 'exec pg_pardump --dry-run -d "$0" >/dev/full',
 	$node->connstr('shop'));
 is($rc, 1, 'output that cannot be written: exit code');
@@ -226,10 +226,10 @@ sql($node, 'small', 'CREATE TABLE one AS SELECT 1 AS a; SELECT lo_from_bytea(471
 @db = ('-d', $node->connstr('small'));
 @lines = dry_run('one of each', @db, '--max-table-segment-pages=1', '--expected-rate=1kB');
 is(plan_of(@lines)->{'(1 large object)'}[2], 1, 'one of each: large object');
-like(join(qq(\n), @lines), qr/^1 table in 1 file, 1 large object, about .* to read\nchunk size: 1 page\n/m, 'one of each: sums');
+like(join(qq(\n), @lines), qr/^1 table in 1 chunk, 1 large object, about .* to read\nchunk size: 1 page\n/m, 'one of each: sums');
 like($lines[-1], qr/^expected time: .*, with 1 job /, 'one of each: time');
 ($rc, undef, $err) = run_program('pg_pardump', @db, '-P', '--no-sync', '-f', new_path('small'));
-like($err, qr/^dumped 1 table, 1 row, 1 large object:\n  .*\nslowest table: public\.one, .* in 1 chunk\n/m,
+like($err, qr/^dumped database "small" into directory ".*":\n  1 table, 1 row, 1 large object, .*\nslowest table: public\.one, .* in 1 chunk\n/m,
 	'one of each: summary');
 
 $node->stop;

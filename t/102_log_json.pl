@@ -124,8 +124,8 @@ sub one_unit_ok
 	is($rc, 0, "$what: exit code") or diag($err);
 	my @events = events($what, slurp_file($log));
 	my $summary = $events[-1];
-	my ($done, $expected) = $err =~ /100%, time \S+, ($size) of ~($size), /;
-	my ($sum) = "$out$err" =~ /(?:^  |rows, )($size) (?:stored as|in) /m;
+	my ($done, $expected) = $err =~ /100%, time \S+, ($size) of ~($size)[,\n]/;
+	my ($sum) = "$out$err" =~ /^  .*(?:rows|objects), ($size) (?:stored as|in) /m;
 	is("$done $expected", "$sum $sum", "$what: the line ends with the bytes of the summary");
 	# events of large objects have no bytes
 	is($summary->{raw_bytes}, sum('raw_bytes', of_kind('chunk_end', @events)) + 5 * 5000, "$what: the chunks of the log contain all other bytes");
@@ -150,7 +150,7 @@ sub one_unit_ok
 		make_database($node, "unit_$format");
 		my ($raw, $summary, $shown) = one_unit_ok("a copy, $format", 'pg_pardump', @db, '-j2', "--copy-format=$format",
 			'--target=' . $node->connstr("unit_$format"), $format eq 'raw' ? '--wire-compression=zstd' : ());
-		my ($wire) = $shown =~ /^  \d+ tables?, .* s, ($size) sent$/m;
+		my ($wire) = $shown =~ /^  \d+ tables?, .*\/s, ($size) sent$/m;
 		ok($wire, "a copy, $format: the wire is in the summary") or diag($shown);
 		if ($format eq 'text')
 		{
@@ -265,7 +265,7 @@ is($rc, 0, '--verify: exit code');
 is_deeply([ map { $_->{event} } @events ], [ 'run', 'summary' ], '--verify: events');
 is_deeply([ @{ $events[0] }{qw(directory jobs files)} ], [ $archive, 2, 2 ], '--verify: run');
 is_deeply([ @{ $events[1] }{qw(files rows findings)} ], [ 2, 20000, 0 ], '--verify: summary');
-like($err, qr/^archive verified: /, '--verify: text for people is elsewhere');
+like($err, qr/^verified archive "/, '--verify: text for people is elsewhere');
 append_to_file("$archive/strange\n\"file", 'x');
 ($rc, $out) = run_program('pg_pardump', '--verify', $archive, '--log-json=-');
 is($rc, 1, '--verify, a finding: exit code');

@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/lib";
 use JSON::PP qw(decode_json);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
   nothing_left_ok listing has_slot_bug dump_ok);
-use Pardump::Command qw(check_list refused_ok accepted_ok system_faults);
+use Pardump::Command qw(check_list check_verdict refused_ok accepted_ok system_faults);
 use Pardump::EventSchema qw(events_valid_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -39,12 +39,10 @@ sub check_ok
 	my $errors = grep { /^error: / } @$lines;
 	my $warnings = @$lines - $errors;
 	my ($rc, $out, $err) = run_program('pg_pardump', '--check', @options);
-	my @found = split /\n(?!  (?:DETAIL|HINT): )/, check_list($out);
+	my @found = split /\n(?!  (?:detail|hint): )/, check_list($out);
 	my $sum = pop @found;
 	is($rc, $errors ? 1 : 0, "$what, --check: exit code");
-	is($sum, @$lines == 0 ? 'no problems found' :
-		  "$errors error" . ($errors == 1 ? '' : 's') . ", $warnings warning" . ($warnings == 1 ? '' : 's'),
-		"$what, --check: sum");
+	is($sum, check_verdict($errors, $warnings), "$what, --check: sum");
 	is(scalar(@found), scalar(@$lines), "$what, --check: findings") or diag($out);
 	like($found[$_] // '', qr/^$lines->[$_]/, "$what, --check: finding") foreach 0 .. $#$lines;
 	unlike($err, qr/^pg_pardump: (error|warning)/m, "$what, --check: no messages");
@@ -89,8 +87,8 @@ sub stopped_ok
 	mkdir $dir;
 	check_ok('an empty directory', [], @db, '-f', $dir);
 	append_to_file("$dir/file", 'mine');
-	check_ok('not empty', ['error: directory ".*" exists but is not empty\n  HINT: .*'], @db, '-f', $dir);
-	check_ok('not ours', ['error: .*was not written by pg_pardump\n  DETAIL: '], @db, '-f', $dir, '--clean-output');
+	check_ok('not empty', ['error: directory ".*" exists but is not empty\n  hint: .*'], @db, '-f', $dir);
+	check_ok('not ours', ['error: .*was not written by pg_pardump\n  detail: '], @db, '-f', $dir, '--clean-output');
 	is(slurp_file("$dir/file"), 'mine', 'not ours: the file is not changed');
 }
 
@@ -113,8 +111,8 @@ sub stopped_ok
 	local $ENV{LD_PRELOAD} = $library;
 	local $ENV{SYSTEM_FAULT} = 'statvfs _full';
 	sql($node, 'shop', 'CREATE TABLE more AS SELECT g AS id FROM generate_series(1, 10000) g');
-	check_ok('room', ["$found\n  DETAIL: Compressed rows usually take "], @db, '-f', "$parent/new");
-	check_ok('room, uncompressed', ["$found\n  DETAIL: The data will not be compressed"], @db, '-f', "$parent/new", '-Z0');
+	check_ok('room', ["$found\n  detail: Compressed rows usually take "], @db, '-f', "$parent/new");
+	check_ok('room, uncompressed', ["$found\n  detail: The data will not be compressed"], @db, '-f', "$parent/new", '-Z0');
 	check_ok('room for a little', [], @db, '-f', "$parent/new", '-t', 'none_but', '-t', 'orders', '-s');
 	# a run has made it by then
 	$ENV{SYSTEM_FAULT} = 'statvfs /new';
@@ -144,7 +142,7 @@ CREATE TABLE closed.t (a serial);
 GRANT SELECT ON closed.t, closed.t_a_seq, orders TO unprivileged;
 SQL
 	my $list = 'may not read 4 of the tables and sequences of the database: closed\.t, closed\.t_a_seq, public\."hid\\\\x0aden", public\.hidden\.';
-	check_ok('tables', ["error: pg_dump failed with exit code 1\n  DETAIL: Role \"unprivileged\" $list\n  HINT: GRANT pg_read_all_data TO unprivileged "],
+	check_ok('tables', ["error: pg_dump failed with exit code 1\n  detail: Role \"unprivileged\" $list\n  hint: GRANT pg_read_all_data TO unprivileged "],
 		@db, '-U', 'unprivileged');
 	stopped_ok('tables', qr/pg_dump: error: .*permission denied.*pg_pardump: error: pg_dump failed with exit code 1\npg_pardump: detail: .*$list/s,
 		@db, '-U', 'unprivileged');
@@ -155,24 +153,24 @@ SQL
 # ---- connections
 
 sql($node, 'shop', 'CREATE ROLE few LOGIN IN ROLE pg_read_all_data, pg_read_all_stats CONNECTION LIMIT 3');
-check_ok('connections', ['error: server "[^"]+" has only 2 of 3 needed connections left\n  HINT: Use --jobs=1,'],
+check_ok('connections', ['error: server "[^"]+" has only 2 of 3 needed connections left\n  hint: Use --jobs=1,'],
 	@db, '-U', 'few', '-j3');
 {
 	# pg_dump has no connection, and writes to standard error
 	sql($node, 'shop', 'CREATE ROLE one LOGIN CONNECTION LIMIT 1; GRANT pg_read_all_data TO one');
 	my ($rc, $out) = run_program('sh', '-c', 'exec "$@" 2>&1', 'sh', 'pg_pardump', '--check', @db, '-U', 'one');
-	like($out, qr/\Apg_dump: error: .*too many connections .*\nerror: server "[^"]+" has only 0 of \d needed connections left\n  HINT: End .*\nerror: pg_dump failed /,
+	like($out, qr/\Apg_dump: error: .*too many connections .*\nerror: server "[^"]+" has only 0 of \d needed connections left\n  hint: End .*\nerror: pg_dump failed /,
 		'a message of pg_dump: on a line of its own');
 }
-check_ok('connections, just enough', ['warning: server "[^"]+" has no spare connection\n  DETAIL: .*\n  HINT: Use --jobs=1,'],
+check_ok('connections, just enough', ['warning: server "[^"]+" has no spare connection\n  detail: .*\n  hint: Use --jobs=1,'],
 	@db, '-U', 'few', '-j2');
 
-check_ok('connections of tasks', ['warning: server "[^"]+" has only 2 of 6 needed connections left\n  DETAIL: Number of concurrent tasks: 3\.\n  HINT: Run fewer tasks at a time'],
+check_ok('connections of tasks', ['warning: server "[^"]+" has only 2 of 6 needed connections left\n  detail: Number of concurrent tasks: 3\.\n  hint: Run fewer tasks at a time'],
 	@db, '-U', 'few', '--tasks=3');
 check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 {
 	my ($rc, $out, $err) = run_program('prlimit', '--nofile=80:100', 'pg_pardump', '--check', @db, '-j19');
-	like($out, qr/^error: the limit of open files \(100\) is too low for 19 jobs: 102 are needed\n  HINT: Use a smaller number for --jobs/m, 'open files');
+	like($out, qr/^error: the limit of open files \(100\) is too low for 19 jobs: 102 are needed\n  hint: Use a smaller number for --jobs/m, 'open files');
 	($rc, $out, $err) = run_program('prlimit', '--nofile=80:100', 'pg_pardump', '--check', @db, '-j18');
 	unlike("$out$err", qr/open files/, 'open files: the soft limit is raised');
 }
@@ -181,17 +179,17 @@ check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 
 {
 	my @slot = (@db, '--create-slot', '--slot=moving');
-	my @release = has_slot_bug($node) ? 'warning: PostgreSQL [0-9.]+ has a bug that can give a new replication slot a wrong snapshot\n  DETAIL: .*\n  HINT: ' : ();
+	my @release = has_slot_bug($node) ? 'warning: PostgreSQL [0-9.]+ has a bug that can give a new replication slot a wrong snapshot\n  detail: .*\n  hint: ' : ();
 	check_ok('a slot', [ @release, 'error: a logical replication slot requires wal_level to be "logical" on the server, ',
-		'error: could not open a replication connection: .*max_wal_senders.*\n  HINT: .*max_wal_senders' ], @slot);
+		'error: could not open a replication connection: .*max_wal_senders.*\n  hint: .*max_wal_senders' ], @slot);
 	$node->append_conf('postgresql.conf', "wal_level = logical\nmax_wal_senders = 4\nmax_replication_slots = 2");
 	$node->restart;
 	check_ok('a slot, wal_level', [@release], @slot);
 	sql($node, 'shop', 'CREATE ROLE plain LOGIN IN ROLE pg_read_all_data');
-	check_ok('a slot, REPLICATION', [ @release, 'error: could not open a replication connection: .*\n  HINT: The role needs the attribute REPLICATION' ],
+	check_ok('a slot, REPLICATION', [ @release, 'error: could not open a replication connection: .*\n  hint: The role needs the attribute REPLICATION' ],
 		@slot, '-U', 'plain');
 	sql($node, 'shop', "SELECT pg_create_logical_replication_slot(name, 'pgoutput') FROM unnest('{moving,other}'::text[]) name");
-	check_ok('a slot, none free', [ @release, 'error: replication slot "moving" already exists\n  HINT: ', 'error: all 2 replication slots of the server are in use\n  HINT: ' ], @slot);
+	check_ok('a slot, none free', [ @release, 'error: replication slot "moving" already exists\n  hint: ', 'error: all 2 replication slots of the server are in use\n  hint: ' ], @slot);
 	is(value($node, 'shop', 'SELECT count(*) FROM pg_replication_slots'), 2, 'a slot: --check creates none');
 	sql($node, 'shop', 'SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots');
 }
@@ -261,12 +259,12 @@ no problems found\n\z/, 'a plan: by the extension');
 		'a plan of a copy');
 	($rc, $out) = run_program('pg_parrestore', '--check', '-d', $node->connstr('planned_copy'), '-j2', $archive);
 	is($rc, 0, 'a plan of a restore: exit code');
-	like($out, qr/\AA run would restore 2 tables and 1 large object, about \d+.* MB, into database "planned_copy":\n  jobs: 2\n  connections to the target: at most 5 needed, \d+ free\nno problems found\n\z/,
+	like($out, qr/\AA run would restore 2 tables and 1 large object, about \d+.* MB, into database "planned_copy":\n  archive: "\Q$archive\E", database "\w+", dumped \d{4}-\d\d-\d\d \d\d:\d\d\n  rows: [\d,]+, indexes and keys: \d+\n  jobs: 2\n  connections to the target: at most 5 needed, \d+ free\nno problems found\n\z/,
 		'a plan of a restore');
 
 	# the list of problems is last, each with its lines
 	$out = (run_program('pg_pardump', '--check', @planned, '-U', 'few', '-j2'))[1];
-	like($out, qr/\AA run would .*\n(?:  [a-z].*\n)+warning: .*\n  DETAIL: .*\n  HINT: .*\n(?:error: .*\n(?:  (?:DETAIL|HINT): .*\n)+)?\d errors?, 1 warning\n\z/,
+	like($out, qr/\AA run would .*\n(?:  [a-z].*\n)+warning: .*\n  detail: .*\n  hint: .*\n(?:error: .*\n(?:  (?:detail|hint): .*\n)+)?\d problems? found: (?:\d errors?, )?1 warning; a run would (?:fail|start)\n\z/,
 		'a plan with problems: these follow it');
 }
 
@@ -278,7 +276,7 @@ no problems found\n\z/, 'a plan: by the extension');
 	append_to_file("$dir/file", 'mine');
 	my ($rc, $out, $err) = run_program('pg_pardump', '--check', @db, '-f', $dir, '--log-json=-');
 	is($rc, 1, 'events: exit code');
-	like(check_list($err), qr{^error: directory ".*" exists but is not empty\n  HINT: .*\n1 error, 0 warnings\n$}, 'events: the list is elsewhere');
+	like(check_list($err), qr{^error: directory ".*" exists but is not empty\n  hint: .*\n1 problem found: 1 error; a run would fail\n$}, 'events: the list is elsewhere');
 	like($out, qr/"event":"error","message":"directory .*"event":"error","hint":.*"event":"failed".*"event":"check","errors":1,"warnings":0}\n$/s, 'events');
 }
 
@@ -361,8 +359,8 @@ accepted_ok('row security, --enable-row-security', @backup, '--enable-row-securi
 sql($node, 'shop', "REVOKE SELECT ON LARGE OBJECT $oids[0] FROM backup, PUBLIC");
 refused_ok(qr/of 2 tables\n.*may not read 1 of the 7 large objects\n/s, 'two errors', @backup);
 check_ok('two errors', [
-	'error: row security prevents .* of 2 tables\n  DETAIL: The tables are: public\."hid\\\\x0aden", public\.hidden\.\n  HINT: ',
-	"error: role \"backup\" may not read 1 of the 7 large objects\n  DETAIL: The large object is $oids[0]\\.\n  HINT: Use --no-large-objects .*\\\\gexec\$" ], @backup);
+	'error: row security prevents .* of 2 tables\n  detail: The tables are: public\."hid\\\\x0aden", public\.hidden\.\n  hint: ',
+	"error: role \"backup\" may not read 1 of the 7 large objects\n  detail: The large object is $oids[0]\\.\n  hint: Use --no-large-objects .*\\\\gexec\$" ], @backup);
 check_ok('two errors, but not of what is dumped', [], @backup, '-t', 'orders');
 sql($node, 'shop', 'ALTER ROLE backup SUPERUSER');
 accepted_ok('a superuser', @backup);
@@ -378,7 +376,7 @@ sql($node, 'shop', 'ALTER ROLE backup NOSUPERUSER');
 SELECT format('CREATE TABLE t%s (id int PRIMARY KEY)', n) FROM generate_series(1, 205) n \gexec
 SQL
 	my @many = ('-d', $node->connstr('many'), '--no-sync');
-	check_ok('locks', [ 'warning: the server\'s lock table might be too small for this run\n  DETAIL: It has room for 200 tables and indexes; 2\d\d are locked, and the jobs lock about 8 more at a time\.' ],
+	check_ok('locks', [ 'warning: the server\'s lock table might be too small for this run\n  detail: It has room for 200 tables and indexes; 2\d\d are locked, and the jobs lock about 8 more at a time\.' ],
 		@many, '-j8');
 	check_ok('locks, of one table', [], @many, '-j8', '-t', 't1');
 }

@@ -281,7 +281,7 @@ run_program('pg_dump', '-Fc', '-f', $custom, '-d', $node->connstr('modes'));
 	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '-a', '-t', 'accounts', '-n', 'public',
 		'-j2', '--chunk-size=32kB', '--progress');
 	is($rc, 1, 'pieces, error: exit code');
-	like($err, qr/^1 incomplete table: public\.accounts\nrestored 1 table, /m, 'pieces, error: summary');
+	like($err, qr/^1 incomplete table: public\.accounts\nrestored archive ".*" into database ".*", with 1 error:\n  1 table, /m, 'pieces, error: summary');
 	like($err, qr/COPY failed for a piece of table public\.accounts: .*violates check constraint.*errors ignored on restore: 1\n.*hint: .*\n\z/s,
 		'pieces, error: message');
 	my $rows = value($node, $db, 'SELECT count(*) FROM accounts');
@@ -335,7 +335,7 @@ run_program('pg_dump', '-Fc', '-f', $custom, '-d', $node->connstr('modes'));
 	my ($rc, $out, $err) = run_parrestore($node, $db, $small, '-j2', '--progress', "--report=$page", '-O');
 	is("$rc $out", '0 ', 'progress: nothing on standard output');
 	like($err, qr/^rows 100%/m, 'progress: rows');
-	like($err, qr/^restored 11 tables, [\d,]+ rows, \S+ [kM]B in [\d.]+ s$/m, 'progress: summary')
+	like($err, qr/^restored archive ".*" into database ".*":\n  11 tables, [\d,]+ rows, (?:\d+ large objects?, )?\S+ [kM]B in [\d.]+ s, \S+ [kM]B\/s$/m, 'progress: summary')
 	  or diag($err);
 	my $html = slurp_file($page);
 	like($html, qr/<h1>Restore of database .*The restore is complete.*toast_pkey/s, 'report: a restore');

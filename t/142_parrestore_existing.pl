@@ -142,7 +142,8 @@ sql($node, $db, 'CREATE SCHEMA s; CREATE TABLE another (a int)');
 ($rc, undef, $err) = run_parrestore($node, $db, $dir, '--resume');
 is("$rc $err", "1 pg_parrestore: error: could not execute query: ERROR:  schema \"s\" already exists\n\tCommand was: CREATE SCHEMA s;\n"
 	. "pg_parrestore: warning: errors ignored on restore: 1\n"
-	. "pg_parrestore: hint: Fix the causes of the errors, and run the failed statements with psql.\n", '--resume where nothing of the archive exists: it restores');
+	. "pg_parrestore: detail: Entries with errors: SCHEMA s.\n"
+	. "pg_parrestore: hint: Remove the causes of the errors, and run the failed statements with psql.\n", '--resume where nothing of the archive exists: it restores');
 is(rows($db), 100, '--resume where nothing of the archive exists: rows');
 refused_ok('--resume of a completed restore', $db, $nothing, '--resume');
 foreach my $exists (
@@ -310,7 +311,7 @@ sql($node, $db, 'CREATE TABLE mine (s state); CREATE TABLE s.more (a int); CREAT
 	CREATE VIEW mine2 AS SELECT f(id) FROM referenced');
 ($rc, $out) = run_parrestore($node, $db, $dir, '--clean', '--check');
 is($rc, 1, '--clean --check: exit code');
-like(check_list($out), qr/\Aerror: --clean cannot drop 1 of the tables that have rows in the archive, .*\n  DETAIL: The table is public\.referenced\.\n  DETAIL: The dependent objects are: column s of table public\.mine \(depends on type public\.state\), table s\.more \(depends on schema s\), view public\.mine2 \(depends on function public\.f\(integer\)\)\.\n/,
+like(check_list($out), qr/\Aerror: --clean cannot drop 1 of the tables that have rows in the archive, .*\n  detail: The table is public\.referenced\.\n  detail: The dependent objects are: column s of table public\.mine \(depends on type public\.state\), table s\.more \(depends on schema s\), view public\.mine2 \(depends on function public\.f\(integer\)\)\.\n/,
 	'--clean --check: found');
 refused_ok('--clean -e', $db, qr/--clean cannot drop 1 of the tables/, '--clean', '-e');
 refused_ok('--clean --if-exists -j2', $db, qr/--clean cannot drop 1 of the tables/, '--clean', '--if-exists', '-j2');
@@ -392,7 +393,7 @@ run_program('pg_restore', '-d', $node->connstr($db), $dir);
 sql($node, $db, 'ALTER EXTENSION plpgsql ADD TABLE a; CREATE VIEW mine AS SELECT id FROM referring');
 ($rc, $out) = run_parrestore($node, $db, $dir, '--clean', '--check');
 is($rc, 1, '--clean --check, a table of an extension: exit code');
-like(check_list($out), qr/\Aerror: --clean cannot drop 1 of .*\n  DETAIL: The table is public\.a \(belongs to extension plpgsql\)\.\n  HINT: .*\nerror: --clean cannot drop 1 of .*, because other objects .*\n  DETAIL: The table is public\.referring\.\n  DETAIL: The dependent object is view public\.mine \(depends on table public\.referring\)\.\n  HINT: .*\n2 errors, 0 warnings\n\z/,
+like(check_list($out), qr/\Aerror: --clean cannot drop 1 of .*\n  detail: The table is public\.a \(belongs to extension plpgsql\)\.\n  hint: .*\nerror: --clean cannot drop 1 of .*, because other objects .*\n  detail: The table is public\.referring\.\n  detail: The dependent object is view public\.mine \(depends on table public\.referring\)\.\n  hint: .*\n2 problems found: 2 errors; a run would fail\n\z/,
 	'--clean --check, a table of an extension: found, with tables that others depend on');
 
 $node->stop;

@@ -62,7 +62,7 @@ my $unchanged;
 	my ($log, $page) = map { new_path($_) } qw(log page);
 	$unchanged = incremental_ok($node, 'shop', 'nothing has changed', $mon,
 		options => [ '-P', "--log-json=$log", "--report=$page" ], full => full_archive($node, 'shop', 'nothing has changed'),
-		warning => qr/\b100%, .* chunks (\d+)\/\g1, .*\n(?s:.*)^reused \d+ of \g1 files of rows, [\d.]+ [kM]B stored, not dumped again$/m);
+		warning => qr/\b100%, .* chunks (\d+)\/\g1\b.*\n(?s:.*)^reused \d+ of \g1 chunks, [\d.]+ [kM]B stored; new: \d+ chunks?, \S+ (?:bytes|[kM]B) stored$/m);
 	like(how($unchanged, $_), all_of('l'), "nothing has changed: $_") foreach @fingerprinted;
 	like(how($unchanged, $_), all_of('.'), "nothing has changed: $_ is dumped") foreach qw(never small empty);
 	is(ranges($unchanged, $_), ranges($mon, $_), "nothing has changed: ranges of $_") foreach @fingerprinted;
@@ -97,7 +97,7 @@ my $unchanged;
 	}
 	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', @Pardump::Incremental::chunks, '-v', "--incremental=$mon",
 		'-f', new_path('verbose'), '-d', $node->connstr('shop'));
-	like($err, qr/^pg_pardump: reused @{[ scalar @reused ]} of $rows files of rows, /m, '-v: sum');
+	like($err, qr/^pg_pardump: reused @{[ scalar @reused ]} of $rows chunks, /m, '-v: sum');
 	my $lines = () = $err =~ /^pg_pardump: reusing contents of (?:chunk \d+ of \d+ of )?table \S+ from the previous archive$/mg;
 	is($lines, scalar(@reused), '-v: each file');
 }
@@ -373,7 +373,7 @@ SKIP:
 	is($reusable{$_}, length how($base, $_), "--dry-run: $_") foreach @fingerprinted;
 	my %why = map { ($_->{table} =~ s/^public\.//r => $_->{why_not_reused}) } grep { $_->{event} eq 'plan' } @events;
 	ok(!$reusable{$_} && $why{$_}, "--dry-run: why not $_") foreach qw(never small);
-	like($text, qr/^reusable from the previous archive, if rows have not changed: \d+ of \d+ files$/m, '--dry-run: in words');
+	like($text, qr/^reusable from the previous archive, if rows have not changed: \d+ of \d+ chunks$/m, '--dry-run: in words');
 }
 
 # ---- old cuts of tables that have become others

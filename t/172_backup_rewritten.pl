@@ -134,7 +134,8 @@ foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', 
 	is($files->{'more/grows'}{Size}, $size, "$what: the manifest has its size");
 	verify_backup_ok($dir, $what);
 	# but for the label, and pg_control
-	my ($told) = $run->{err} =~ /^backed up (\d+) files/m;
+	my ($told) = $run->{err} =~ /^backed up .*\n  ([\d,]+) files/m;
+	$told =~ tr/,//d;
 	is($told, keys(%$files) - 2 - exists $files->{tablespace_map}, "$what: each file counts once");
 	unlink "$pgdata/more/grows";
 }

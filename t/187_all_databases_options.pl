@@ -145,7 +145,7 @@ mkdir $full or die;
 append_to_file("$full/x", 'x');
 ($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '-f', $full, '-d', $node->connstr('postgres'));
 is($rc, 1, 'a directory that is not empty: exit code');
-like($err, qr/exists but is not empty\n.*hint: Remove or empty the directory/, 'a directory that is not empty: message');
+like($err, qr/exists but is not empty\n.*hint: Specify another directory/, 'a directory that is not empty: message');
 is(listing($full), 'x', 'a directory that is not empty: the file is not changed');
 
 # ---- a look before the run
@@ -208,7 +208,7 @@ foreach my $case (
 is("$rc $err", '0 ', 'an encoded name');
 ($rc, $err) = restore($map =~ s/complete" \}\n/failed" }\n/r, '--exclude-database=postgres');
 is($rc, 1, 'a database that was not dumped: exit code');
-like($err, qr/warning: database "template1" could not be dumped, so there is no archive of it\n.*hint: .*--exclude-database\.\n.*could not restore 1 of 1 database\n.*detail: The database is "template1"\.\n/s, 'a database that was not dumped: messages');
+like($err, qr/warning: database "template1" could not be dumped, so there is no archive of it\n.*hint: .*--exclude-database\.\n.*could not restore 1 of 1 database\n.*detail: The failed database is "template1"\.\n/s, 'a database that was not dumped: messages');
 
 # ---- a directory of the first version of the format: a database failed, one has an odd
 # name
@@ -243,7 +243,7 @@ system_or_bail('cp', '-a', $dir, $damaged);
 append_to_file(archive_of($damaged, 'postgres') . '/toc.dat', 'x');
 ($rc, $err, $out) = verify($damaged);
 is($rc, 1, '--verify, a damaged archive: exit code');
-like($err, qr/^pg_pardump:postgres: error: file "toc\.dat" .*^pg_pardump: error: verification of 1 of 2 databases failed\n.*detail: The database is "postgres"\.\n.*hint: Restore from another copy .* --exclude-database\.$/ms,
+like($err, qr/^pg_pardump:postgres: error: file "toc\.dat" .*^pg_pardump: error: verification of 1 of 2 databases failed\n.*detail: The failed database is "postgres"\.\n.*hint: Restore from another copy .* --exclude-database\.$/ms,
 	'--verify, a damaged archive: message');
 like($out, qr/^\[\d\/2\] template1: verified, \d+ files?, /m, '--verify: the other one is verified, too');
 append_to_file("$damaged/globals.sql", "\n");

@@ -32,9 +32,9 @@ sql($node, $_, 'CREATE TABLE t AS SELECT g FROM generate_series(1, 1000) g') for
 my @names = ($odd, 'broken', 'postgres', 'shop', 'template1');
 
 my $size = qr/\d+(?:\.\d+)? (?:bytes|[kMGT]B)/;
-my $rate = qr/\d+\.\d MB\/s/;
+my $rate = qr/$size\/s/;
 my $seconds = qr/\d+\.\d s/;
-my $last = qr/databases (\d)\/\1, time \d+:\d\d, $size, $rate/;
+my $last = qr/databases (\d)\/\1, time \d+:\d\d, $size/;
 
 sub events
 {
@@ -97,9 +97,9 @@ $log = new_path('log');
 is($rc, 1, 'one fails: exit code');
 @lines = lines_of($err);
 numbered_ok('one fails', 5, @lines);
-ok((grep { /^\[\d\/5\] broken: failed after $seconds$/ } @lines), 'one fails: line of the database') or diag($err);
+ok((grep { /^\[\d\/5\] broken: FAILED after $seconds$/ } @lines), 'one fails: line of the database') or diag($err);
 ok((grep { /^\[\d\/5\] shop: .*, 1 column masked$/ } @lines), 'one fails: a mask of another one');
-like($err, qr/^dumped roles, tablespaces and 4 of 5 databases:\n  3 tables, 13,346 rows, .*, 1 column masked\n.*error: could not dump 1 of 5 databases\n.*detail: The database is "broken"\.$/m, 'one fails: the summary, and the error that names it');
+like($err, qr/^dumped roles, tablespaces and 4 of 5 databases:\n  3 tables, 13,346 rows, .*, 1 column masked\n.*error: could not dump 1 of 5 databases\n.*detail: The failed database is "broken"\.$/m, 'one fails: the summary, and the error that names it');
 ($sum) = grep { defined $_->{databases} } events($log, 'summary');
 is($sum->{failed_databases}, 1, 'one fails: the event of the summary');
 is(join(' ', map { $_->{database} } grep { $_->{state} eq 'failed' } events($log, 'database_end')), 'broken', 'one fails: event of the database');
@@ -117,7 +117,7 @@ is(scalar(@lines), 7, 'a verification: nothing else');
 append_to_file(archive_of($dir, 'broken') . '/toc.dat', 'x');
 ($rc, $out, $err) = run_program('pg_pardump', '--all-databases', '-P', "--verify=$dir");
 is($rc, 1, 'a damaged archive: exit code');
-like($out, qr/^\[\d\/5\] broken: \d+ files?, .*, \d+ problems? found$/m, 'a damaged archive: line of the database');
+like($out, qr/^\[\d\/5\] broken: DAMAGED, 1 problem found, \d+ files? in $seconds$/m, 'a damaged archive: line of the database');
 like($out, qr/^verified roles, tablespaces and 4 of 5 archives:\n  \d+ files, .*$/m, 'a damaged archive: the summary');
 like($err, qr/^$last$/m, 'a damaged archive: the line of progress');
 
@@ -128,8 +128,8 @@ is("$rc$out", '0', 'a restore: exit code');
 @lines = lines_of($err);
 numbered_ok('a restore', 4, @lines);
 ok((grep { /^\[\d\/4\] shop: 2 tables, 12,346 rows, 2 large objects, $size in $seconds$/ } @lines), 'a restore: a line of a database') or diag($err);
-like($lines[-3], qr/^$last$/, 'a restore: the last line of progress');
-like("$lines[-2]\n$lines[-1]", qr/^restored roles, tablespaces and 4 databases:\n  3 tables, 13,346 rows, 2 large objects, $size in $seconds, $size\/s$/, 'a restore: the summary');
+like($lines[-4], qr/^$last$/, 'a restore: the last line of progress');
+like(join("\n", @lines[ -3 .. -1 ]), qr/^restored roles, tablespaces and 4 databases:\n  3 tables, 13,346 rows, 2 large objects, $size in $seconds, $size\/s\n  target: \Q@{[$target->host]}\E:\d+$/, 'a restore: the summary');
 sql($target, 'postgres', 'DROP DATABASE shop');
 sql($target, 'postgres', qq{DROP DATABASE "$odd"});
 ($rc, $out, $err) = run_program('pg_pardump', '--all-databases', '-j2', '-d', $node->connstr('postgres'), '--compare',
@@ -164,7 +164,7 @@ is($h->full_result(0) >> 8, 0, 'a terminal: exit code');
 like($shown, qr/\[5\/5\] shop: 3 tables, /, 'a terminal: a line of a database');
 like($shown, qr/\r\ndumped roles, tablespaces and 5 databases:\r\n  5 tables, 17,346 rows, /, 'a terminal: the summary');
 # no line of the progress is left before another line
-unlike($shown, qr/MB\/s[^\r\n]*\[\d\/5\]/, 'a terminal: the line of progress is cleared');
+unlike($shown, qr/[kMG]B\/s[^\r\n]*\[\d\/5\]/, 'a terminal: the line of progress is cleared');
 $gate->();
 
 $_->stop foreach $node, $target;

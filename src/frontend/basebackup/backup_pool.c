@@ -283,8 +283,9 @@ backup_pool_compose(void *arg, ProgressLine *line, bool at_end)
 
 	progress_line_add(line, 1, "", "", "%s of %s", units_size(done),
 					  units_size(pool->bytes));
-	progress_line_add(line, 2, "", "", "%.1f MB/s",
-					  done / seconds / (1024 * 1024));
+	/* At the end, the summary shows the rate. */
+	if (!at_end)
+		progress_line_add(line, 2, "", "", "%s", units_rate(done, seconds));
 }
 
 void

@@ -33,6 +33,7 @@
 #include "basebackup/basebackup.h"
 #include "basebackup/safe_directory.h"
 #include "basebackup/tablespace_map.h"
+#include "basebackup/tar_archive.h"
 #include "session/table_lock.h"
 #include "shared/crc32c.h"
 #include "source/leader_session.h"
@@ -786,7 +787,29 @@ complete(Backup *backup)
 }
 
 static void
-basebackup_report_end(const Backup *backup, uint64 failures)
+print_summary(const Backup *backup, const char *server)
+{
+	const Options *options = backup->options;
+	RunFigures	figures = {
+		.files = backup_report_files(backup),
+		.raw_bytes = backup_report_bytes(backup),
+	};
+	PQExpBufferData text = buffer_new();
+
+	if (options->tar_format && options->compress.method != COMPRESS_NONE)
+		figures.stored_bytes = tar_archive_stored_bytes(options->directory);
+	run_figures_append(&text, &figures, RUN_BACKUP, run_clock_seconds(), true);
+	message_before_output();
+	fprintf(stderr, "backed up server \"%s\" into directory \"%s\":\n  %s\n",
+			server, printable(options->directory), text.data);
+	fprintf(stderr, "  WAL from %X/%X to %X/%X on timeline %u\n",
+			LSN_FORMAT_ARGS(backup->start), LSN_FORMAT_ARGS(backup->stop),
+			backup->timeline);
+	termPQExpBuffer(&text);
+}
+
+static void
+basebackup_report_end(const Backup *backup, const char *server, uint64 failures)
 {
 	Event	   *event = event_new("end");
 
@@ -796,17 +819,8 @@ basebackup_report_end(const Backup *backup, uint64 failures)
 	event_add_number(event, "retries", backup->n_retries);
 	event_add_seconds(event, "seconds", run_clock_seconds());
 	event_write(event);
-	if (!progress_is_shown())
-		return;
-	message_before_output();
-	fprintf(stderr, "backed up %d file%s, %s in %s\n",
-			backup_report_files(backup),
-			units_plural(backup_report_files(backup)),
-			units_size(backup_report_bytes(backup)),
-			units_elapsed(run_clock_seconds()));
-	fprintf(stderr, "WAL from %X/%X to %X/%X on timeline %u\n",
-			LSN_FORMAT_ARGS(backup->start), LSN_FORMAT_ARGS(backup->stop),
-			backup->timeline);
+	if (progress_is_shown())
+		print_summary(backup, server);
 }
 
 int
@@ -816,6 +830,7 @@ basebackup_take(const Options *options, const char *argv0)
 	Backup	   *backup = pg_malloc0(sizeof(Backup));
 	Report	   *page;
 	uint64		failures;
+	char	   *server;
 
 	backup->options = options;
 	backup->form = options->tar_format ? &tar_form : &plain_form;
@@ -844,9 +859,10 @@ basebackup_take(const Options *options, const char *argv0)
 	interrupt_set_connection(NULL);
 	if (backup->slot && backup->slot_conn != backup->conn)
 		session_close(backup->slot_conn);
+	server = connection_server_name(backup->conn);
 	session_close(backup->conn);
 	failures = backup_report_failures(backup);
-	basebackup_report_end(backup, failures);
+	basebackup_report_end(backup, server, failures);
 	metrics_end(failures == 0);
 	backup_report_end(page, backup, failures);
 	if (failures == 0)

@@ -14,6 +14,8 @@
  */
 #include "base/fe_compat.h"
 
+#include <dirent.h>
+#include <sys/stat.h>
 #include <zstd.h>
 
 #include "base/shared_memory.h"
@@ -278,4 +280,21 @@ tar_archive_header(char header[TAR_BLOCK_SIZE], const char *path,
 			pg_fatal("symbolic link target too long for tar format: file name \"%s\", target \"%s\"",
 					 printable(path), printable(link_target));
 	}
+}
+
+uint64
+tar_archive_stored_bytes(const char *directory)
+{
+	DIR		   *d = opendir(directory);
+	struct dirent *entry;
+	struct stat st;
+	uint64		bytes = 0;
+
+	while (d && (entry = readdir(d)) != NULL)
+		if (strstr(entry->d_name, ".tar") != NULL &&
+			fstatat(dirfd(d), entry->d_name, &st, 0) == 0)
+			bytes += st.st_size;
+	if (d)
+		closedir(d);
+	return bytes;
 }

@@ -38,6 +38,12 @@
 extern uint64 compressed_frame_bytes(const void *frame, uint64 left,
 									 CompressMethod method);
 
+/*
+ * The total size of the tar files in a directory; 0 if it cannot be read,
+ * which opening the files will report.
+ */
+extern uint64 tar_archive_stored_bytes(const char *directory);
+
 typedef struct TarArchive TarArchive;
 
 /*

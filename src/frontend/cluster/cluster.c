@@ -48,7 +48,7 @@ report_failed(const char *format, PQExpBuffer names, const ClusterList *list,
 	cluster_list_add_failed(names, list);
 	pg_log_error(format, n_failed, n, units_plural(n));
 	if (names->len > 0)
-		pg_log_error_detail("%s", units_names_detail("database", names->data,
+		pg_log_error_detail("%s", units_names_detail("failed database", names->data,
 													 n_failed, n_failed));
 }
 
@@ -283,6 +283,14 @@ cluster_dump_clean_up(void *arg, int no)
 		cluster_output_clean_up(dump->output, &dump->map.list.databases[no]);
 }
 
+/* Is this quoted name also a word for a shell, and not an option? */
+static bool
+is_plain_word(const char *quoted)
+{
+	return quoted[1] != '-' &&
+		strspn(quoted + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(quoted) - 2;
+}
+
 static bool
 any_is_complete(const ClusterDump *dump)
 {
@@ -401,8 +409,9 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	{
 		pg_log_error_detail("The archives of the other databases are complete.");
 		pg_log_error_hint(options->cluster_snapshot ?
-						  "Fix the cause, and dump all databases again into a new directory.  A dump of a single database would have another snapshot." :
-						  "Fix the cause, and dump each failed database into a directory of its own: pg_pardump -f DIRECTORY DATABASE");
+						  "Remove the cause, and dump all databases again into a new directory.  A dump of a single database would have another snapshot." :
+						  "Remove the cause, and dump each failed database into a directory of its own: pg_pardump -f DIRECTORY %s",
+						  n_failed == 1 && is_plain_word(names.data) ? names.data : "DATABASE");
 	}
 	return 1;
 }
@@ -776,6 +785,7 @@ open_restore(ClusterRestore *restore)
 	restore->address = peer_address_new(conn, true, options->connection.dbname,
 										options->password_command);
 	restore->database = pg_strdup(PQdb(conn));
+	cluster_account_note_target(connection_server_name(conn));
 	cluster_list_exclude(list, conn, options);
 	restore->failed = buffer_new();
 	restore->n_missing = cluster_map_leave_out_failed(restore->map,

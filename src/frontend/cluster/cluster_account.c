@@ -337,18 +337,21 @@ cluster_account_compose(void *arg, ProgressLine *line, bool at_end)
 	const ClusterAccount *account = arg;
 	ClusterProgress now = look(account);
 	ClusterProgress begin = {.time = state.begun};
-	const ClusterProgress *before = at_end || state.n_lines == 0 ? &begin :
+	const ClusterProgress *before = state.n_lines == 0 ? &begin :
 		&state.lines[state.n_lines < RATE_LINES ? 0 : state.n_lines % RATE_LINES];
-	double		seconds = Max(now.time - before->time, 0.001);
 
 	progress_line_add(line, 0, "databases ", "", "%d/%d", account->n_ended,
 					  account->list->n);
 	add_share(line, &now, at_end);
-	/* Before the first plan is made, no bytes are known. */
-	if (now.done_bytes > 0 || now.expected_bytes > 0)
-		progress_line_add(line, 2, "", "", "%.1f MB/s",
-						  Max(now.done_bytes - before->done_bytes, 0) /
-						  seconds / (1024 * 1024));
+
+	/*
+	 * Before the first plan is made, no bytes are known.  At the end, the
+	 * summary shows the rate.
+	 */
+	if (!at_end && (now.done_bytes > 0 || now.expected_bytes > 0))
+		progress_line_add(line, 2, "", "", "%s",
+						  units_rate(now.done_bytes - before->done_bytes,
+									 now.time - before->time));
 	if (!at_end)
 		add_running(line, account);
 	state.lines[state.n_lines % RATE_LINES] = now;
@@ -397,35 +400,19 @@ output_of(const ClusterAccount *account)
 	return progress_is_shown() ? stderr : NULL;
 }
 
-/* "321 tables, 1,241,000 rows, 1.46 GB stored as 210 MB" */
+/* Append the figures of a database, or of all of them. */
 static void
 append_figures(PQExpBuffer buf, const ClusterAccount *account,
-			   const RunFigures *figures)
+			   const RunFigures *figures, double seconds, bool with_rate)
 {
-	bool		is_verified = account->command == CLUSTER_VERIFY;
-	uint64		n = is_verified ? figures->files : figures->tables;
+	static const RunKind kinds[] = {
+		[CLUSTER_DUMP] = RUN_DUMP,
+		[CLUSTER_COPY] = RUN_COPY,
+		[CLUSTER_RESTORE] = RUN_RESTORE,
+		[CLUSTER_VERIFY] = RUN_VERIFY
+	};
 
-	appendPQExpBuffer(buf, is_verified ? "%s file%s, %s row%s" :
-					  "%s table%s, %s row%s", units_count(n),
-					  units_plural(n), units_count(figures->rows),
-					  units_plural(figures->rows));
-	if (figures->objects > 0)
-		appendPQExpBuffer(buf, ", %s large object%s",
-						  units_count(figures->objects),
-						  units_plural(figures->objects));
-	appendPQExpBuffer(buf, ", %s", units_size(figures->raw_bytes));
-	if (account->command == CLUSTER_DUMP || is_verified)
-		appendPQExpBuffer(buf, " stored as %s",
-						  units_size(figures->stored_bytes));
-}
-
-/* What the network has carried, after the time of a copy. */
-static void
-append_sent(PQExpBuffer buf, const ClusterAccount *account,
-			const RunFigures *figures)
-{
-	if (account->command == CLUSTER_COPY)
-		appendPQExpBuffer(buf, ", %s sent", units_size(figures->stored_bytes));
+	run_figures_append(buf, figures, kinds[account->command], seconds, with_rate);
 }
 
 /* The other figures of the summary, if they are not 0. */
@@ -433,13 +420,19 @@ static void
 append_notes(PQExpBuffer buf, const RunFigures *figures)
 {
 	if (figures->reused_files > 0)
-		appendPQExpBuffer(buf, ", %d file%s reused", figures->reused_files,
+		appendPQExpBuffer(buf, ", %d chunk%s reused", figures->reused_files,
 						  units_plural(figures->reused_files));
 	if (figures->masked_columns > 0)
 		appendPQExpBuffer(buf, ", %d column%s masked", figures->masked_columns,
 						  units_plural(figures->masked_columns));
 	if (figures->retries > 0)
 		appendPQExpBuffer(buf, ", retries: %d", figures->retries);
+}
+
+/* The numbers of errors and problems, if they are not 0. */
+static void
+append_faults(PQExpBuffer buf, const RunFigures *figures)
+{
 	if (figures->errors > 0)
 		appendPQExpBuffer(buf, ", %d error%s ignored", figures->errors,
 						  units_plural(figures->errors));
@@ -464,29 +457,42 @@ has_figures(const RunFigures *figures)
 	return figures->tables > 0 || figures->files > 0 || figures->errors > 0;
 }
 
-/* "[2/5] shop: 321 tables, ... in 12.3 s", "[2/5] shop: verified, ..." */
+/*
+ * "[2/5] shop: 321 tables, ... in 12.3 s", "[2/5] shop: verified, ...".  A
+ * failure comes first, in capital letters, so that it is seen among many
+ * lines.  Of a damaged archive, not all rows were counted.
+ */
 static void
 print_database(const ClusterAccount *account, int no, FILE *out)
 {
 	const RunFigures *figures = &account->figures[no];
+	bool		failed = account->states[no] == CLUSTER_FAILED;
+	double		seconds = seconds_of(account, no);
 	PQExpBufferData line = buffer_new();
 
 	appendPQExpBuffer(&line, "[%d/%d] %s: ", account->n_ended, account->list->n,
 					  printable(account->list->databases[no].name));
-	if (account->states[no] == CLUSTER_FAILED && !has_figures(figures))
-		appendPQExpBuffer(&line, "failed after %s",
-						  units_elapsed(seconds_of(account, no)));
+	if (failed && !has_figures(figures))
+		appendPQExpBuffer(&line, "FAILED after %s", units_elapsed(seconds));
+	else if (figures->findings > 0)
+		appendPQExpBuffer(&line, "DAMAGED, %d problem%s found, %d file%s in %s",
+						  figures->findings, units_plural(figures->findings),
+						  figures->files, units_plural(figures->files),
+						  units_elapsed(seconds));
 	else
 	{
-		if (account->command == CLUSTER_VERIFY && figures->findings == 0)
+		if (figures->errors > 0)
+			appendPQExpBuffer(&line, "INCOMPLETE, %d error%s, ", figures->errors,
+							  units_plural(figures->errors));
+		else if (failed)
+			appendPQExpBufferStr(&line, "FAILED, ");
+		else if (account->command == CLUSTER_VERIFY)
 			appendPQExpBufferStr(&line, "verified, ");
-		append_figures(&line, account, figures);
-		appendPQExpBuffer(&line, " in %s", units_elapsed(seconds_of(account, no)));
-		append_sent(&line, account, figures);
+		append_figures(&line, account, figures, seconds, false);
 		if (account->list->databases[no].todo == CLUSTER_TODO_RESUME)
 			appendPQExpBufferStr(&line, ", resumed");
 		append_notes(&line, figures);
-		if (account->options->compare && account->states[no] == CLUSTER_COMPLETE)
+		if (account->options->compare && !failed)
 			appendPQExpBufferStr(&line, ", equal to the source");
 	}
 	message_before_output();
@@ -537,6 +543,21 @@ append_databases(PQExpBuffer buf, const ClusterAccount *account)
 					  units_plural(n));
 }
 
+/* The snapshot of a dump or a copy, which --cluster-snapshot has taken. */
+static void
+append_snapshot(PQExpBuffer buf, const ClusterAccount *account)
+{
+	const SnapshotRecord *snapshot = account->snapshot;
+
+	if (snapshot == NULL || account->command == CLUSTER_VERIFY)
+		return;
+	appendPQExpBuffer(buf, "\n  snapshot: %s", printable(snapshot->time));
+	if (snapshot->lsn)
+		appendPQExpBuffer(buf, ", WAL position at most %s", snapshot->lsn);
+	else if (snapshot->replay_lsn)
+		appendPQExpBuffer(buf, ", replay position %s", snapshot->replay_lsn);
+}
+
 /*
  * "dumped roles, tablespaces and 4 of 5 databases:", and in the next line
  * "643 tables, ... in 45.2 s, 60.1 MB/s".
@@ -545,21 +566,23 @@ static void
 print_summary(const ClusterAccount *account, FILE *out)
 {
 	RunFigures	sum = sum_figures(account);
-	double		seconds = run_clock_seconds();
+	PQExpBufferData faults = buffer_new();
 	PQExpBufferData line = buffer_new();
 
 	append_databases(&line, account);
 	if (account->list->n_before > 0)
 		appendPQExpBuffer(&line, ", and %d by earlier runs", account->list->n_before);
 	appendPQExpBufferStr(&line, ":\n  ");
-	append_figures(&line, account, &sum);
-	appendPQExpBuffer(&line, " in %s, %s/s", units_elapsed(seconds),
-					  units_size((uint64) (sum.raw_bytes / Max(seconds, 0.001))));
-	append_sent(&line, account, &sum);
+	append_figures(&line, account, &sum, run_clock_seconds(), true);
 	append_notes(&line, &sum);
+	append_faults(&faults, &sum);
+	/* skip the comma at the beginning */
+	if (faults.len > 0)
+		appendPQExpBuffer(&line, "\n  %s", faults.data + 2);
 	append_with_errors(&line, account);
 	if (account->target)
 		appendPQExpBuffer(&line, "\n  target: %s", account->target);
+	append_snapshot(&line, account);
 	message_before_output();
 	fprintf(out, "%s\n", line.data);
 	fflush(out);
@@ -680,6 +703,7 @@ page_notes(const ClusterAccount *account, int no)
 	if (account->states[no] == CLUSTER_FAILED)
 		appendPQExpBufferStr(&notes, ", failed");
 	append_notes(&notes, &account->figures[no]);
+	append_faults(&notes, &account->figures[no]);
 	/* Skip the comma and the space at the beginning. */
 	return notes.len > 0 ? notes.data + 2 : NULL;
 }
@@ -767,6 +791,9 @@ print_check(const ClusterAccount *account)
 				units_size(bytes));
 	fprintf(out, "  jobs: %d\n", options->jobs);
 	fprintf(out, "%s\n", account->connections);
+	/* this run has tried to take it, and would have ended with an error */
+	if (options->cluster_snapshot)
+		fprintf(out, "  snapshot of all databases: can be taken\n");
 	fprintf(out, "  archives: about %s\n", units_size(sum.stored_bytes));
 	if (directory && archive_space_available(directory, &need, &available))
 		fprintf(out, "  free disk space: %s\n", units_size(available));

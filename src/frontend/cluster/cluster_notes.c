@@ -572,10 +572,10 @@ cluster_notes_decide(ClusterNotes *notes, PGconn *conn, ClusterList *list)
 
 /* How a database is restored; NULL if an error has refused it. */
 static const char *const todo_texts[] = {
-	[CLUSTER_TODO_CREATE] = "into a new database",
-	[CLUSTER_TODO_CREATE_AGAIN] = "into a new database, after the empty one of an interrupted restore is dropped",
-	[CLUSTER_TODO_BEGIN] = "into the existing database",
-	[CLUSTER_TODO_RESUME] = "resumed",
+	[CLUSTER_TODO_CREATE] = "new database",
+	[CLUSTER_TODO_CREATE_AGAIN] = "new database, after the empty one of an interrupted restore is dropped",
+	[CLUSTER_TODO_BEGIN] = "existing database",
+	[CLUSTER_TODO_RESUME] = "continue",
 	[CLUSTER_TODO_REFUSED] = NULL
 };
 
@@ -587,7 +587,7 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list,
 
 	for (int i = 0; i < list->n; i++)
 		bytes += list->databases[i].bytes;
-	findings_note(psprintf("A run would restore %d database%s, %s on the source:",
+	findings_note(psprintf("A run would restore %d database%s, %s with indexes:",
 						   list->n, units_plural(list->n), units_size(bytes)));
 	for (int i = 0; i < list->n; i++)
 	{
@@ -595,7 +595,7 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list,
 		const char *text = todo_texts[database->todo];
 
 		if (text)
-			findings_note(psprintf("  %s: %s (%s)",
+			findings_note(psprintf("  %s: %s, %s",
 								   printable(database->name), text,
 								   units_size(database->bytes)));
 	}

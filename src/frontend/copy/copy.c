@@ -522,7 +522,11 @@ complete_target(Copy *copy)
 	definitions_make_event_triggers(&copy->restore, NULL);
 	if (*copy->n_errors > 0)
 	{
+		char	   *names = toc_context_entries(copy->plan.toc);
+
 		pg_log_warning("errors ignored on copy: %d", *copy->n_errors);
+		if (names)
+			pg_log_warning_detail("Entries with errors: %s.", names);
 		pg_log_warning_hint(FAILED_STATEMENTS_HINT);
 		copy->account.incomplete = true;
 	}
@@ -559,7 +563,7 @@ static void
 end_copy(Copy *copy, Report *page)
 {
 	subscription_go_on(copy->subscription, copy->source.slot);
-	copy->account.copied = databases_name(copy);
+	copy->account.sides = databases_name(copy);
 	load_account_print(&copy->account, event_log_text_output());
 	summary_report(&copy->run, false);
 	interrupt_set_connection(NULL);
@@ -628,7 +632,7 @@ copy_database(const Options *options, const char *argv0)
 		session_close(copy->target.conn);
 		dry_run_print_sums(options, &copy->plan, NULL,
 						   Max(copy->run.n_servers, 1),
-						   &copy->source.rights.connections, &left, database);
+						   &copy->source.rights.connections, &left, database, NULL);
 		findings_end();
 		return;
 	}

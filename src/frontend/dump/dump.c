@@ -213,7 +213,7 @@ check_only(Dump *dump, StockPgDump *pg_dump)
 	need = archive_need(dump);
 	dry_run_print_sums(dump->pool.run.options, &dump->plan, &need,
 					   Max(dump->pool.run.n_servers, 1),
-					   &dump->pool.source.rights.connections, NULL, NULL);
+					   &dump->pool.source.rights.connections, NULL, NULL, NULL);
 
 	/*
 	 * With --all-databases, the archives of all databases share a disk, so

@@ -18,6 +18,7 @@
 #include "basebackup/backup_manifest.h"
 #include "basebackup/safe_directory.h"
 #include "basebackup/tablespace_map.h"
+#include "basebackup/tar_archive.h"
 #include "extract/extract.h"
 #include "extract/extract_archive.h"
 #include "options/options_parse.h"
@@ -49,25 +50,6 @@ find_archive(const Options *options, const char *name, CompressMethod *method)
 			return path;
 	}
 	return NULL;
-}
-
-/* The total size of all archives. */
-static uint64
-stored_bytes(const Options *options)
-{
-	DIR		   *d = opendir(options->extract);
-	struct dirent *entry;
-	struct stat st;
-	uint64		bytes = 0;
-
-	/* Opening the archives will report an error, so it is ignored here. */
-	while (d && (entry = readdir(d)) != NULL)
-		if (strstr(entry->d_name, ".tar") != NULL &&
-			fstatat(dirfd(d), entry->d_name, &st, 0) == 0)
-			bytes += st.st_size;
-	if (d)
-		closedir(d);
-	return bytes;
 }
 
 /* Check that the map lists the tablespaces of all archives. */
@@ -299,6 +281,18 @@ extract_flush_directory(const void *arg)
 	sync_data_directory(arg, PG_VERSION_NUM);
 }
 
+static void
+print_summary(const Options *options)
+{
+	PQExpBufferData text = buffer_new();
+
+	extract_archive_append_sum(&text);
+	message_before_output();
+	fprintf(stderr, "extracted backup \"%s\" into directory \"%s\":\n  %s\n",
+			printable(options->extract), printable(options->directory), text.data);
+	termPQExpBuffer(&text);
+}
+
 /*
  * Flush everything, and then rename the manifest, which marks the directory
  * as complete.
@@ -324,7 +318,7 @@ complete(const Options *options)
 		claimed_directory_rename(MANIFEST_TEMP, "backup_manifest",
 								 options->sync_method != SYNC_NONE);
 	if (progress_is_shown())
-		extract_archive_print_sum(stderr);
+		print_summary(options);
 }
 
 void
@@ -360,7 +354,7 @@ extract_backup(const Options *options)
 		manifest_rewrite_check(fd, from);
 	else if (fd >= 0)
 		close(fd);
-	extract_archive_begin_stage(stored_bytes(options));
+	extract_archive_begin_stage(tar_archive_stored_bytes(options->extract));
 	n_links = extract_archive(archive, method, options->directory, "",
 							  options->jobs, attributes);
 

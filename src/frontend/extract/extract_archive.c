@@ -31,6 +31,7 @@
 #include "extract/extract_archive.h"
 #include "extract/tar_reader.h"
 #include "process/progress.h"
+#include "process/run_figures.h"
 #include "stream/decompress.h"
 #include "stream/regular_file.h"
 #include "stream/sink.h"
@@ -721,8 +722,9 @@ extract_archive_compose(void *arg, ProgressLine *line, bool at_end)
 
 	progress_line_add(line, 1, "", " stored", "%s of %s", units_size(done),
 					  units_size(stage.total));
-	progress_line_add(line, 2, "", "", "%.1f MB/s",
-					  done / seconds / (1024 * 1024));
+	/* At the end, the summary shows the rate. */
+	if (!at_end)
+		progress_line_add(line, 2, "", "", "%s", units_rate(done, seconds));
 }
 
 void
@@ -734,12 +736,11 @@ extract_archive_begin_stage(uint64 stored_bytes)
 }
 
 void
-extract_archive_print_sum(FILE *out)
+extract_archive_append_sum(PQExpBuffer buf)
 {
-	message_before_output();
-	fprintf(out, "extracted %d file%s, %s in %s\n",
-			stage.n_files, units_plural(stage.n_files),
-			units_size(stage.bytes), units_elapsed(run_clock_seconds()));
+	const RunFigures figures = {.files = stage.n_files,.raw_bytes = stage.bytes};
+
+	run_figures_append(buf, &figures, RUN_BACKUP, run_clock_seconds(), true);
 }
 
 int

@@ -18,6 +18,8 @@
 #ifndef EXTRACT_ARCHIVE_H
 #define EXTRACT_ARCHIVE_H
 
+#include "pqexpbuffer.h"
+
 #include "shared/compress.h"
 
 /* The attributes that are noted, and the owner of the first member. */
@@ -77,7 +79,7 @@ extern void attributes_adopt(const Attributes *attributes, const char *path);
  */
 extern void attributes_set_noted(Attributes *attributes, const char *directory);
 
-/* Print a line about the contents of all extracted archives. */
-extern void extract_archive_print_sum(FILE *out);
+/* Append the figures of all extracted archives, for a summary. */
+extern void extract_archive_append_sum(PQExpBuffer buf);
 
 #endif							/* EXTRACT_ARCHIVE_H */

@@ -370,18 +370,66 @@ complete_target(Restore *restore)
 	restore_journal_note(&restore->target, true, *restore->n_errors);
 }
 
+/*
+ * For --check, lines about the archive: what it was made from and when, as
+ * pg_dump notes it (in the time zone of its session), and what a run would
+ * load and build.  Only a manifest contains the number of rows.  Owned.
+ */
+static char *
+describe_archive(const Restore *restore)
+{
+	const DumpTables *tables = restore->run.plan->tables;
+	const Toc  *toc = restore->archive->toc;
+	double		rows = 0;
+	int			n_entries;
+	int			n_indexes;
+	PQExpBufferData text = buffer_new();
+
+	free(restore_schedule_entries(restore->stages.schedule, RESTORE_INDEXES,
+								  &n_entries, &n_indexes));
+	for (int i = 0; i < tables->n_tables; i++)
+		rows += tables->tables[i].est_rows;
+	appendPQExpBufferStr(&text, "  archive: ");
+	if (restore->options.pipe_command == NULL)
+		appendPQExpBuffer(&text, "\"%s\", ", printable(restore->options.restore));
+	appendPQExpBuffer(&text, "database \"%s\", dumped %04d-%02d-%02d %02d:%02d\n  ",
+					  printable(toc->dbname), toc->created[5] + 1900,
+					  toc->created[4] + 1, toc->created[3], toc->created[2],
+					  toc->created[1]);
+	if (restore->archive->manifest)
+		appendPQExpBuffer(&text, "rows: %s, ", units_count((uint64) rows));
+	appendPQExpBuffer(&text, "indexes and keys: %d\n", n_indexes);
+	return text.data;
+}
+
+/* 'archive "a" into database "b"', for the summary; owned. */
+static char *
+describe_sides(const Restore *restore)
+{
+	const char *database = printable(PQdb(restore->target.conn));
+
+	if (restore->options.pipe_command)
+		return psprintf("an archive with --pipe into database \"%s\"", database);
+	return psprintf("archive \"%s\" into database \"%s\"",
+					printable(restore->options.restore), database);
+}
+
 /* Print a warning at the end, as pg_restore does. */
 static void
 report_errors(const Restore *restore)
 {
 	const Run  *run = &restore->run;
 	bool		all_rows = true;
+	char	   *names;
 
 	if (*restore->n_errors == 0)
 		return;
 	for (int i = 0; i < run->plan->tables->n_tables; i++)
 		all_rows = all_rows && run_table_is_complete(run, i);
 	pg_log_warning("errors ignored on restore: %d", *restore->n_errors);
+	names = toc_context_entries(run->plan->toc);
+	if (names)
+		pg_log_warning_detail("Entries with errors: %s.", names);
 	pg_log_warning_hint(FAILED_STATEMENTS_HINT);
 	if (!all_rows)
 		pg_log_warning_hint("Truncate incomplete tables, and restore their rows with --data-only and --table.");
@@ -481,7 +529,7 @@ restore_database(const Options *options, const char *argv0)
 
 		session_close(restore->target.conn);
 		dry_run_print_sums(options, restore->run.plan, NULL, 0, NULL, &left,
-						   database);
+						   database, describe_archive(restore));
 		findings_end();
 		return 0;
 	}
@@ -497,6 +545,8 @@ restore_database(const Options *options, const char *argv0)
 		compare(restore);
 	load_account_stage(&restore->account, LOAD_STAGE_END);
 
+	restore->account.sides = describe_sides(restore);
+	restore->account.n_errors = *restore->n_errors;
 	restore->account.incomplete = *restore->n_errors > 0;
 	if (progress_is_shown())
 		load_account_print(&restore->account, stderr);

@@ -344,9 +344,11 @@ print_sums(const Options *options, const DumpPlan *plan, uint64 bytes,
 	int			n_files = plan->chunks->n_files;
 	int			n_objects = plan->objects->n_objects;
 
-	fprintf(out, "%d table%s in %d file%s, %d large object%s, about %s to read\n",
-			n_tables, units_plural(n_tables), n_files, units_plural(n_files),
-			n_objects, units_plural(n_objects), units_size(bytes));
+	fprintf(out, "%d table%s in %d chunk%s", n_tables, units_plural(n_tables),
+			n_files, units_plural(n_files));
+	if (n_objects > 0)
+		fprintf(out, ", %d large object%s", n_objects, units_plural(n_objects));
+	fprintf(out, ", about %s to read\n", units_size(bytes));
 	if (options->segment_pages != 0)
 		fprintf(out, "chunk size: " UINT64_FORMAT " page%s\n",
 				options->segment_pages, units_plural(options->segment_pages));
@@ -358,7 +360,7 @@ print_sums(const Options *options, const DumpPlan *plan, uint64 bytes,
 }
 
 /*
- * Print the number of files that could be reused.  Only a real run reads the
+ * Print the number of chunks that could be reused.  Only a real run reads the
  * rows, and finds out whether they have changed.
  */
 static void
@@ -368,7 +370,7 @@ print_reusable(const DumpPlan *plan, FILE *out)
 
 	for (int i = 0; i < plan->tables->n_tables; i++)
 		n += chunk_plan_count_reusable(plan->chunks, i);
-	fprintf(out, "reusable from the previous archive, if rows have not changed: %d of %d file%s\n",
+	fprintf(out, "reusable from the previous archive, if rows have not changed: %d of %d chunk%s\n",
 			n, plan->chunks->n_files, units_plural(plan->chunks->n_files));
 }
 
@@ -588,7 +590,8 @@ void
 dry_run_print_sums(const Options *options, const DumpPlan *plan,
 				   const ArchiveNeed *need, int n_servers,
 				   const ConnectionsLeft *source,
-				   const ConnectionsLeft *target, const char *database)
+				   const ConnectionsLeft *target, const char *database,
+				   const char *facts)
 {
 	int			n_tables = plan->tables->n_tables;
 	int			n_objects = plan->objects->n_objects;
@@ -613,7 +616,7 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 		fprintf(out, ", about %s", units_size(bytes));
 	if (database)
 		fprintf(out, ", into database \"%s\"", printable(database));
-	fprintf(out, ":\n");
+	fprintf(out, ":\n%s", facts ? facts : "");
 	if (plan->extension)
 		print_readers(plan, out);
 	print_jobs(options, plan, n_servers, source, target, out);

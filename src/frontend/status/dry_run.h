@@ -14,15 +14,15 @@
  * this plan would do.  need is NULL if no archive is made.  The run reads
  * n_servers servers.  If there is only one, source is the number of
  * connections that it has left besides the leader's.  target is the same for
- * a target, and database its database; NULL if there is no target.  With
- * --all-databases, one line is printed.  The sizes are also written as an
- * event.
+ * a target, and database its database; NULL if there is no target.  facts
+ * are lines to print below the first one, or NULL.  With --all-databases, one
+ * line is printed.  The sizes are also written as an event.
  */
 extern void dry_run_print_sums(const Options *options, const DumpPlan *plan,
 							   const ArchiveNeed *need, int n_servers,
 							   const ConnectionsLeft *source,
 							   const ConnectionsLeft *target,
-							   const char *database);
+							   const char *database, const char *facts);
 
 /*
  * A line of such an output, owned: how many connections are needed and free.

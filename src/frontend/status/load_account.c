@@ -317,16 +317,40 @@ print_resumed(const LoadAccount *account, const FileTotals *total,
 		.objects = count_own(results->objects, results->n_objects),
 	};
 	PQExpBufferData text = buffer_new();
+	double		seconds = run_clock_seconds();
 
 	append_work(&text, results, &own);
 	fprintf(out, n_missing > 0 || account->incomplete ? "restored %d table%s\n" :
 			"the restore of %d table%s is complete\n",
 			n_tables, units_plural(n_tables));
-	fprintf(out, "  by this run: %s row%s, %s in %s %s\n",
+	fprintf(out, "  by this run: %s row%s, %s in %s",
 			units_count(total->rows), units_plural(total->rows),
-			units_size(total->raw_bytes), units_elapsed(run_clock_seconds()),
-			text.data);
+			units_size(total->raw_bytes), units_elapsed(seconds));
+	/* there may only be indexes left to build */
+	if (total->raw_bytes > 0)
+		fprintf(out, ", %s", units_rate(total->raw_bytes, seconds));
+	fprintf(out, " %s\n", text.data);
 	fprintf(out, "  by earlier runs: %s\n", before);
+	termPQExpBuffer(&text);
+}
+
+/* "restored archive "a" into database "b", with 1 error:", and its figures */
+static void
+print_figures(const LoadAccount *account, FILE *out)
+{
+	bool		is_copy = account->run->options->target != NULL;
+	RunFigures	figures = summary_figures(account->run);
+	PQExpBufferData text = buffer_new();
+
+	appendPQExpBuffer(&text, "%s %s", is_copy ? "copied" : "restored",
+					  account->sides);
+	if (account->n_errors > 0)
+		appendPQExpBuffer(&text, ", with %d error%s", account->n_errors,
+						  units_plural(account->n_errors));
+	appendPQExpBufferStr(&text, ":\n  ");
+	run_figures_append(&text, &figures, is_copy ? RUN_COPY : RUN_RESTORE,
+					   run_clock_seconds(), true);
+	fprintf(out, "%s\n", text.data);
 	termPQExpBuffer(&text);
 }
 
@@ -334,7 +358,6 @@ void
 load_account_print(const LoadAccount *account, FILE *out)
 {
 	const Run  *run = account->run;
-	int			n_tables = run->plan->tables->n_tables;
 	FileTotals	total = file_results_total(run->results);
 	const char *before = load_account_before(account);
 	PQExpBufferData missing;
@@ -353,20 +376,10 @@ load_account_print(const LoadAccount *account, FILE *out)
 	if (n_missing > 0)
 		fprintf(out, "%d incomplete table%s: %s\n", n_missing,
 				units_plural(n_missing), missing.data);
-	if (run->options->target)
-		fprintf(out, "copied %s:\n"
-				"  %d table%s, %s row%s, %s in %s, %s sent\n",
-				account->copied, n_tables, units_plural(n_tables),
-				units_count(total.rows), units_plural(total.rows),
-				units_size(total.raw_bytes), units_elapsed(run_clock_seconds()),
-				units_size(total.stored_bytes));
-	else if (before)
+	if (before)
 		print_resumed(account, &total, n_missing, before, out);
 	else
-		fprintf(out, "restored %d table%s, %s row%s, %s in %s\n",
-				n_tables, units_plural(n_tables),
-				units_count(total.rows), units_plural(total.rows),
-				units_size(total.raw_bytes), units_elapsed(run_clock_seconds()));
+		print_figures(account, out);
 	if (account->formats)
 		fprintf(out, "row formats: %s\n", account->formats);
 	summary_print_tables(run, out);

@@ -24,12 +24,13 @@ typedef enum LoadStage
 typedef struct LoadAccount
 {
 	const Run  *run;
-	char	   *copied;			/* source and target of a copy; owned */
+	char	   *sides;			/* 'archive "a" into database "b"'; owned */
 	const char *formats;		/* the row formats of a copy's tables, and the
 								 * reasons; NULL if they are not reported */
 	char	   *compared;		/* the tables that were compared and are
 								 * equal; NULL if none were */
 	const IndexBuilds *indexes; /* NULL before LOAD_STAGE_ROWS */
+	int			n_errors;		/* errors that a restore has ignored */
 	bool		incomplete;		/* the run will fail because of errors after
 								 * the rows, or at any time of a restore */
 	bool		can_resume;		/* --resume can continue the restore */

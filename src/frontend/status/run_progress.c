@@ -594,20 +594,18 @@ add_rates(ProgressLine *line, const RowsState *before, const RowsState *now)
 {
 	const Run  *run = progress->runs[0];
 	double		seconds = Max(now->time - before->time, 0.001);
-	double		megabytes = seconds * 1024 * 1024;
-	double		stored = Max(now->stored_bytes - before->stored_bytes, 0);
+	const char *stored = units_rate(now->stored_bytes - before->stored_bytes,
+									seconds);
 
-	progress_line_add(line, 0, "", "", "%.1f MB/s",
-					  Max(now->raw_bytes - before->raw_bytes, 0) / megabytes);
+	progress_line_add(line, 0, "", "", "%s",
+					  units_rate(now->raw_bytes - before->raw_bytes, seconds));
 	if (run->archive)
-		progress_line_add(line, 8, "", "", "stored %.1f MB/s",
-						  stored / megabytes);
+		progress_line_add(line, 8, "", "", "%s stored", stored);
 	else if (run->options->target && progress->n_runs == 1)
-		progress_line_add(line, 8, "", "", "sent %.1f MB/s",
-						  stored / megabytes);
+		progress_line_add(line, 8, "", "", "%s sent", stored);
 	if (now->rows_known)
-		progress_line_add(line, 3, "", "", "%.0f rows/s",
-						  Max(now->rows - before->rows, 0) / seconds);
+		progress_line_add(line, 3, "", "", "%s rows/s",
+						  units_count((uint64) (Max(now->rows - before->rows, 0) / seconds)));
 }
 
 /* Without any finished work there is no estimate, and nothing is shown. */
@@ -632,9 +630,11 @@ add_share(ProgressLine *line, const RowsState *now, bool at_end)
 		progress_add_time(line);
 	else if (now->raw_bytes > 0)
 		add_eta(line, 0);
-	progress_line_add(line, 1, "", "", "%s of ~%s",
-					  units_size((uint64) now->raw_bytes),
-					  units_size((uint64) now->expected_bytes));
+	/* A restore may only have indexes left to build. */
+	if (now->expected_bytes > 0)
+		progress_line_add(line, 1, "", "", "%s of ~%s",
+						  units_size((uint64) now->raw_bytes),
+						  units_size((uint64) now->expected_bytes));
 	if (progress->n_runs > 1 && !at_end)
 		progress_line_add(line, 4, "reading ", "", "%s",
 						  progress->names[progress->reading]);
@@ -648,7 +648,6 @@ static void
 run_progress_compose(void *arg, ProgressLine *line, bool at_end)
 {
 	RowsState	now = take_state();
-	RowsState	begin = {.time = progress->start};
 	int			oldest = progress->n_lines < RATE_LINES ? 0 :
 		progress->n_lines % RATE_LINES;
 	const IndexBuilds *indexes;
@@ -656,7 +655,7 @@ run_progress_compose(void *arg, ProgressLine *line, bool at_end)
 	add_share(line, &now, at_end);
 	indexes = progress->runs[0]->indexes;
 	if (!at_end)
-		progress_line_add(line, 5, "", " workers", "%d/%d", now.busy,
+		progress_line_add(line, 5, "workers ", "", "%d/%d", now.busy,
 						  now.n_workers);
 	progress_line_add(line, 7, "chunks ", "", "%d/%d", now.files_done,
 					  now.n_files);
@@ -666,8 +665,9 @@ run_progress_compose(void *arg, ProgressLine *line, bool at_end)
 	if (indexes && indexes->n > 0)
 		progress_line_add(line, 2, "", "", "indexes %d/%d",
 						  indexes->totals->made, indexes->n);
-	/* The last line shows the rate of the whole stage. */
-	add_rates(line, at_end ? &begin : &progress->before[oldest], &now);
+	/* At the end, the summary shows the rate of the whole run. */
+	if (!at_end)
+		add_rates(line, &progress->before[oldest], &now);
 	progress->before[progress->n_lines % RATE_LINES] = now;
 	progress->n_lines++;
 }

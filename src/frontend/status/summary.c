@@ -266,16 +266,22 @@ hand_over(const Run *run)
 	*own = figures;
 }
 
-/* The line about reused files; owned. */
+/* "reused 308 of 320 chunks, 11.2 GB stored; new: ..."; owned. */
 static char *
 reused_text(const Run *run)
 {
 	RunFigures	figures = summary_figures(run);
 	int			n_files = run->results->n_files;
+	int			n_new = n_files - figures.reused_files;
+	uint64		bytes = 0;
 
-	return psprintf("reused %d of %d file%s of rows, %s stored, not dumped again",
+	/* without large objects, of which none is reused */
+	for (int i = 0; i < n_files; i++)
+		bytes += run->results->files[i].stored_bytes;
+	return psprintf("reused %d of %d chunk%s, %s stored; new: %d chunk%s, %s stored",
 					figures.reused_files, n_files, units_plural(n_files),
-					units_size(figures.reused_bytes));
+					units_size(figures.reused_bytes), n_new, units_plural(n_new),
+					units_size(bytes - figures.reused_bytes));
 }
 
 /*
@@ -374,28 +380,29 @@ summary_print_masks(const Run *run, FILE *stream)
 }
 
 static void
-show_summary(const Run *run, const FileTotals *total, double seconds)
+show_summary(const Run *run, double seconds)
 {
-	int			n_tables = run->plan->tables->n_tables;
-	int			n_objects = run->results->n_objects;
+	const Options *options = run->options;
+	RunFigures	figures = summary_figures(run);
+	PQExpBufferData text = buffer_new();
 
+	appendPQExpBuffer(&text, "dumped database \"%s\"",
+					  printable(run->plan->origin->database));
+	if (options->directory)
+		appendPQExpBuffer(&text, " into directory \"%s\":\n  ",
+						  printable(options->directory));
+	else
+		appendPQExpBufferStr(&text, " with --pipe:\n  ");
+	run_figures_append(&text, &figures, RUN_DUMP, seconds, true);
 	message_before_output();
-	fprintf(stderr, "dumped %d table%s, %s row%s", n_tables,
-			units_plural(n_tables), units_count(total->rows),
-			units_plural(total->rows));
-	if (n_objects > 0)
-		fprintf(stderr, ", %d large object%s", n_objects,
-				units_plural(n_objects));
-	fprintf(stderr, ":\n  %s stored as %s in %s, %s/s\n",
-			units_size(total->raw_bytes), units_size(total->stored_bytes),
-			units_elapsed(seconds),
-			units_size((uint64) (total->raw_bytes / Max(seconds, 0.001))));
+	fprintf(stderr, "%s\n", text.data);
 	summary_print_tables(run, stderr);
 	summary_print_masks(run, stderr);
 	if (run->plan->previous)
 		fprintf(stderr, "%s\n", reused_text(run));
 	if (run->servers)
 		fprintf(stderr, "read from %s\n", server_share_text(run));
+	termPQExpBuffer(&text);
 }
 
 /*
@@ -452,7 +459,7 @@ summary_report(const Run *run, bool show)
 		event_write(event);
 	}
 	if (show)
-		show_summary(run, &total, seconds);
+		show_summary(run, seconds);
 	else if (run->plan->previous)
 		pg_log_info("%s", reused_text(run));
 	note_summary(run, &total, seconds);

@@ -426,8 +426,9 @@ verify_compose(void *arg, ProgressLine *line, bool at_end)
 								 at_end);
 	progress_line_add(line, 0, "", "", "files %d/%d", files, run->n_jobs);
 	progress_line_add(line, 2, "", " stored", "%s", units_size(bytes));
-	progress_line_add(line, 3, "stored ", "", "%.1f MB/s",
-					  bytes / seconds / (1024 * 1024));
+	/* At the end, the summary shows the rate. */
+	if (!at_end)
+		progress_line_add(line, 3, "", "", "%s stored", units_rate(bytes, seconds));
 	if (findings > 0)
 		progress_line_add(line, 1, "", "", "%d problem%s", findings,
 						  units_plural(findings));
@@ -476,12 +477,35 @@ report_failure(const VerifyRun *run, bool is_readable)
 				 printable(run->directory), run->found.findings,
 				 units_plural(run->found.findings), n_files,
 				 units_plural(n_files));
-	pg_log_error_hint(is_readable ?
-					  "Use another copy of the archive.  To restore only undamaged tables, write a list with pg_parrestore -l, remove the damaged tables from the list, and use pg_parrestore -L." :
-					  ARCHIVE_COPY_HINT);
+	if (!is_readable)
+		pg_log_error_hint(ARCHIVE_COPY_HINT);
+	else if (run->archive)
+		pg_log_error_hint("Use another copy of the archive, or restore the other tables with pg_parrestore -L.");
+	else
+		pg_log_error_hint("Use another copy of the archive.  To restore the other tables, run \"pg_restore -l %s >list\", remove the TABLE DATA lines of damaged tables from the file list, and run \"pg_parrestore -L list -d DATABASE %s\".",
+						  printable(run->directory), printable(run->directory));
 }
 
-/* Write the event at the end, and the line with the result. */
+static void
+print_summary(const VerifyRun *run)
+{
+	const RunFigures figures = {
+		.files = run->n_jobs,
+		.rows = run->found.rows,
+		.raw_bytes = run->found.raw_bytes,
+		.stored_bytes = run->found.stored_bytes,
+	};
+	PQExpBufferData text = buffer_new();
+
+	run_figures_append(&text, &figures, RUN_VERIFY, run_clock_seconds(), true);
+	fprintf(event_log_text_output(), run->manifest ?
+			"verified archive \"%s\":\n  %s\n" :
+			"verified archive \"%s\" without a manifest:\n  %s\n",
+			printable(run->directory), text.data);
+	termPQExpBuffer(&text);
+}
+
+/* Write the event at the end, and the lines with the result. */
 static void
 verify_report_sum(VerifyRun *run, bool is_readable)
 {
@@ -504,13 +528,7 @@ verify_report_sum(VerifyRun *run, bool is_readable)
 		verify_update(run, figures);
 	}
 	else if (found->findings == 0)
-		fprintf(event_log_text_output(), run->manifest ?
-				"archive verified: %d file%s, %s row%s, %s stored as %s\n" :
-				"archive verified without a manifest: %d file%s, %s row%s, %s stored as %s\n",
-				run->n_jobs, units_plural(run->n_jobs),
-				units_count(found->rows), units_plural(found->rows),
-				units_size(found->raw_bytes),
-				units_size(found->stored_bytes));
+		print_summary(run);
 }
 
 /* --report: complete the page. */

@@ -68,7 +68,7 @@ sub copy_ok
 	  run_copy($source, $db, $target, $target_db, @options);
 	ok($rc == 0 && $err eq '', "$what: copied")
 	  or diag("exit code $rc: " . substr($err, 0, 4000));
-	like($out, qr/^copied database ".*"(?: on \S+)? to database ".*"(?: on \S+)?:\n  \d+ tables?, [\d,]+ rows?, \S+ (?:bytes|[kMGT]B) in [\d.]+ s, \S+ (?:bytes|[kMGT]B) sent$/m,
+	like($out, qr/^copied database ".*"(?: on \S+)? to database ".*"(?: on \S+)?:\n  \d+ tables?, [\d,]+ rows?, (?:[\d,]+ large objects?, )?\S+ (?:bytes|[kMGT]B) in [\d.]+ s, \S+ (?:bytes|[kMGT]B)\/s, \S+ (?:bytes|[kMGT]B) sent$/m,
 		"$what: summary");
 	no_temp_files_ok($what);
 	return $out;
