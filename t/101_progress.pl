@@ -57,7 +57,7 @@ my @slow = ('-n', 'slow', '-U', 'reader', '--enable-row-security', '-j2',
 my $size = qr/\d+(?:\.\d+)? (?:bytes|[kMGT]B)/;
 my $line = qr{\ *(\d+)%(?:,\ (?:ETA|time)\ \d+:\d\d)?,\ $size\ of\ ~$size,
 	(?:\ workers\ \d+/\d+,)?\ chunks\ (\d+)/(\d+)(?:,\ objects\ \d+/\d+)?
-	(?:,\ $size/s,\ $size/s\ stored,\ [\d,]+\ rows/s)?}x;
+	(?:,\ $size/s,\ $size/s\ stored,\ ([\d,]+)\ rows/s)?}x;
 
 # The lines without those that a slow machine has time for, one in ten seconds.
 sub last_lines
@@ -180,7 +180,7 @@ my @messages = grep { /pg_pardump: / } split /[\r\n]+/, $out;
 cmp_ok(scalar(@messages), '>=', 3, 'messages on a terminal');
 is_deeply([ grep { !/^pg_pardump: / } @messages ], [], 'messages on a terminal: each on its line');
 @shown = grep { /^ *\d+%/ } split /[\r\n]+/, $out;
-is_deeply([ grep { !/^$line *$/ || $4 == 0 && $1 > 0 } @shown ], [], 'a wide terminal: the whole line, and rows as they come');
+is_deeply([ grep { !/^$line *$/ || ($4 // '') eq '0' && $1 > 0 } @shown ], [], 'a wide terminal: the whole line, and rows as they come');
 ($rc, $out) = on_terminal(80, '-n', 'fast', '--no-progress');
 is("$rc$out", '0', 'terminal: --no-progress');
 ($rc, $out) = on_terminal(80, '-n', 'fast', '-t', 'nowhere');
