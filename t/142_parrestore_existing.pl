@@ -143,7 +143,7 @@ sql($node, $db, 'CREATE SCHEMA s; CREATE TABLE another (a int)');
 is("$rc $err", "1 pg_parrestore: error: could not execute query: ERROR:  schema \"s\" already exists\n\tCommand was: CREATE SCHEMA s;\n"
 	. "pg_parrestore: warning: errors ignored on restore: 1\n"
 	. "pg_parrestore: detail: Entries with errors: SCHEMA s.\n"
-	. "pg_parrestore: hint: Remove the causes of the errors, and run the failed statements with psql.\n", '--resume where nothing of the archive exists: it restores');
+	. "pg_parrestore: hint: Fix the causes of the errors, and run the failed statements with psql.\n", '--resume where nothing of the archive exists: it restores');
 is(rows($db), 100, '--resume where nothing of the archive exists: rows');
 refused_ok('--resume of a completed restore', $db, $nothing, '--resume');
 foreach my $exists (

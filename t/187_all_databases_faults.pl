@@ -135,7 +135,7 @@ my $target = start_cluster('faults_target');
 	kill_first($run);
 	gone_ok($target, $run);
 	$gate->();
-	told_ok($run, 'restore', 'restore', qr/error: could not restore 1 of 5 databases\n.*detail: The failed database is "largest"\.\n.*detail: Table pardump_restore_all\.databases in database \"postgres\" records the state of each database\.\n.*hint: Remove the cause, then run the same command with --resume\.$/m);
+	told_ok($run, 'restore', 'restore', qr/error: could not restore 1 of 5 databases\n.*detail: The failed database is "largest"\.\n.*detail: Table pardump_restore_all\.databases in database \"postgres\" records the state of each database\.\n.*hint: Fix the cause, and run the same command with --resume\.$/m);
 	complete_ok($target, 'restore', qw(middle smallest));
 	is(value($target, 'largest', q{SELECT count(*) FROM pg_indexes WHERE tablename = 'gated'}), 0, 'restore: the other one is not');
 

@@ -409,8 +409,8 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	{
 		pg_log_error_detail("The archives of the other databases are complete.");
 		pg_log_error_hint(options->cluster_snapshot ?
-						  "Remove the cause, and dump all databases again into a new directory.  A dump of a single database would have another snapshot." :
-						  "Remove the cause, and dump each failed database into a directory of its own: pg_pardump -f DIRECTORY %s",
+						  "Fix the cause, and dump all databases again into a new directory.  A dump of a single database would have another snapshot." :
+						  "Fix the cause, and dump each failed database into a directory of its own: pg_pardump -f DIRECTORY %s",
 						  n_failed == 1 && is_plain_word(names.data) ? names.data : "DATABASE");
 	}
 	return 1;
