@@ -20,6 +20,9 @@ use Test::More;
 
 use constant DAY => 86400;
 
+# a command with a number of its own, because other test files may run at the same time
+my $sleep = "sleep 100188.$$";
+
 my $now = 1_800_000_000;
 my @names = map { time_name($now + $_ * DAY) } 0 .. 9;
 my $node = start_cluster('faults');
@@ -547,7 +550,7 @@ foreach my $what ('list', 'index')
 	my ($file, $dir, $store) = reset_ok('list', 0);
 	my $gate = new_path('gate');
 	my $text = slurp_file($file);
-	write_text($file, $text =~ s/^fetch = \K/: >$gate; sleep 100189; /mr);
+	write_text($file, $text =~ s/^fetch = \K/: >$gate; $sleep; /mr);
 	chmod 0600, $file;
 	foreach my $task ('--list', '--rebuild')
 	{
@@ -558,7 +561,7 @@ foreach my $what ('list', 'index')
 		is(end_backup($run), 1, "interrupted, $task: exit code");
 		is($run->{err}, "pg_pardump_backup: error: interrupted by SIGTERM\n", "interrupted, $task: message");
 	}
-	wait_until('commands of interrupted tasks have ended', sub { (run_program('pgrep', '-fc', '^sleep 100189$'))[1] == 0 });
+	wait_until('commands of interrupted tasks have ended', sub { (run_program('pgrep', '-fc', "^$sleep\$"))[1] == 0 });
 	is_deeply([ glob "$dir/.[s]tore $dir/[s]hop" ], [], 'interrupted: nothing is made');
 	write_text($file, $text);
 	chmod 0600, $file;
@@ -577,12 +580,12 @@ sub command_failed_ok
 
 is(read_command('the command', [ '/bin/sh', '-c', 'head -c 1000 /dev/zero' ], most => 1000), "\0" x 1000, 'a command that returns 1000 bytes');
 command_failed_ok('too much', 'the command returned more than 1000 bytes', 'cat /dev/zero');
-command_failed_ok('nothing', 'the command returned no data for 1 s', 'sleep 100188');
-command_failed_ok('no end', 'the command did not exit within 1 s', 'exec >&-; sleep 100188');
+command_failed_ok('nothing', 'the command returned no data for 1 s', $sleep);
+command_failed_ok('no end', 'the command did not exit within 1 s', "exec >&-; $sleep");
 command_failed_ok('exit code', "the command failed with exit code 3\ndetail: The command printed: a\\?b c", 'printf "a\tb\nc\n" >&2; exit 3');
 command_failed_ok('a signal', 'the command was terminated by signal 9', 'kill -KILL $$');
-is(read_command('the command', [ '/bin/sh', '-c', 'sleep 100188 >/dev/null & echo x' ], most => 1000), "x\n", 'a process in the background');
-wait_until('processes of commands have ended', sub { (run_program('pgrep', '-fc', '^sleep 100188$'))[1] == 0 });
+is(read_command('the command', [ '/bin/sh', '-c', "$sleep >/dev/null & echo x" ], most => 1000), "x\n", 'a process in the background');
+wait_until('processes of commands have ended', sub { (run_program('pgrep', '-fc', "^$sleep\$"))[1] == 0 });
 is(read_command('the command', [ '/bin/sh', '-c', 'readlink /proc/$$/fd/0; ps -o tty= -p $$' ], most => 1000), "/dev/null\n?\n", 'no terminal and no input');
 
 $node->stop;

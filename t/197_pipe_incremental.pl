@@ -21,6 +21,9 @@ use Pardump::WholeCluster qw(archive_of);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+# a command with a number of its own, because other test files may run at the same time
+my $sleep = "sleep 100198.$$";
+
 my $node = start_cluster('pipe_incremental');
 make_shop($node, 'shop');
 my @fingerprinted = @Pardump::Incremental::fingerprinted;
@@ -180,12 +183,12 @@ piped_failed('missing file', damaged($tue, gone($name)), qr/^cp: .*^pg_pardump: 
 	my $what = 'a signal while a file is copied';
 	my $dir = new_dir();
 	my $dump = start_dump($node->connstr('shop'), with => [ 'sh', '-c', 'shift 3; exec pg_pardump "$@"', 'sh' ],
-		@Pardump::Incremental::chunks, pipe_options($dir, $tue, copy => ": >NEW.copies; sleep 100198; $default{copy}"));
+		@Pardump::Incremental::chunks, pipe_options($dir, $tue, copy => ": >NEW.copies; $sleep; $default{copy}"));
 	wait_in_run($dump, 'a command copies', sub { -e "$dir.copies" });
 	kill TERM => $dump->{pid};
 	is(end_dump($dump), 1, "$what: exit code");
 	nothing_remains_ok($node, $dir, $what);
-	wait_until('no command is left', sub { return (run_program('pgrep', '-fc', '^sleep 100198$'))[1] == 0; });
+	wait_until('no command is left', sub { return (run_program('pgrep', '-fc', "^$sleep\$"))[1] == 0; });
 }
 
 # ---- --verify finds damaged files that were copied from the previous archive
@@ -253,13 +256,13 @@ is_deeply([ glob "$nothing/*" ], [], 'no archive: nothing is written');
 	my ($dir, $plan, $worker) = (new_dir(), map { new_path($_) } qw(plan worker));
 	my $dump = start_dump($node->connstr('shop'), with => [ 'sh', '-c', 'shift 3; exec pg_pardump "$@"', 'sh' ], '--chunk-size=192kB', '-Z0',
 		'--tasks=1', "--plan=$plan/plan.json", runner('one 0', 1),
-		pipe_options($dir, $tue, copy => "if [ ! -e $worker ]; then echo \$PPID >$worker; sleep 100197.$$; fi; $default{copy}"));
-	wait_in_run($dump, 'a command copies', sub { -s $worker && (run_program('pgrep', '-fc', "^sleep 100197.$$\$"))[1] == 1 });
+		pipe_options($dir, $tue, copy => "if [ ! -e $worker ]; then echo \$PPID >$worker; $sleep; fi; $default{copy}"));
+	wait_in_run($dump, 'a command copies', sub { -s $worker && (run_program('pgrep', '-fc', "^$sleep\$"))[1] == 1 });
 	my ($pid) = slurp_file($worker) =~ /(\d+)/;
 	is(kill('KILL', $pid), 1, "$what: a worker");
 	is(end_dump($dump), 1, "$what: exit code");
 	like($dump->{err}, qr/error: worker process $pid was terminated by signal 9.*error: attempt "[^"]+" of a task has not ended\n/s, "$what: message");
-	is((run_program('pgrep', '-fc', "^sleep 100197.$$\$"))[1] + 0, 0, "$what: its command");
+	is((run_program('pgrep', '-fc', "^$sleep\$"))[1] + 0, 0, "$what: its command");
 }
 
 # ---- all databases
