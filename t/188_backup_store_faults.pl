@@ -14,7 +14,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
 use Pardump::Nights qw(backup_config run_backup start_backup end_backup complete_backups partial_backups programs_without_retries time_name);
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Elsewhere ();
-use PardumpBackup::Programs qw(read_command);
+use PardumpBackup::Programs qw(run read_command);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -585,6 +585,10 @@ command_failed_ok('no end', 'the command did not exit within 1 s', "exec >&-; $s
 command_failed_ok('exit code', "the command failed with exit code 3\ndetail: The command printed: a\\?b c", 'printf "a\tb\nc\n" >&2; exit 3');
 command_failed_ok('a signal', 'the command was terminated by signal 9', 'kill -KILL $$');
 is(read_command('the command', [ '/bin/sh', '-c', "$sleep >/dev/null & echo x" ], most => 1000), "x\n", 'a process in the background');
+my @lines;
+run('the command', [ '/bin/sh', '-c', "echo a >&2; $sleep & echo b >&2" ], lines => sub { push @lines, $_[0] // () });
+is_deeply(\@lines, [ 'a', 'b' ], 'a process in the background keeps messages open');
+system_or_bail('pkill', '-f', "^$sleep\$");
 wait_until('processes of commands have ended', sub { (run_program('pgrep', '-fc', "^$sleep\$"))[1] == 0 });
 is(read_command('the command', [ '/bin/sh', '-c', 'readlink /proc/$$/fd/0; ps -o tty= -p $$' ], most => 1000), "/dev/null\n?\n", 'no terminal and no input');
 

@@ -88,50 +88,32 @@ sub was_taken
 }
 
 # Gives each line that comes from a pipe to a function, and calls the function about every
-# second without a line.
+# second without a line.  Continues until the other end of the pipe is closed, or until
+# $attend, which is called as often, returns that the program has ended: a process that the
+# program left in the background may keep the pipe open.
 sub pass_lines
 {
-	my ($fh, $function) = @_;
-	my ($text, $bits) = ('', '');
+	my ($fh, $function, $attend) = @_;
+	my ($text, $bits, $ended) = ('', '', 0);
 
 	vec($bits, fileno $fh, 1) = 1;
 	while (1)
 	{
-		if (select(my $found = $bits, undef, undef, 1) > 0)
+		my $n = select(my $found = $bits, undef, undef, $ended ? 0 : 1);
+
+		if ($n > 0)
 		{
 			my $bytes = sysread $fh, $text, 65536, length $text;
 			next if !defined $bytes && $!{EINTR};
 			last if !$bytes;
 		}
+		last if $n == 0 && $ended;
 		$function->($1) while $text =~ s/^(.*)\n//;
 		$function->();
+		$ended ||= $attend->();
 	}
 	$function->($text) if $text ne '';
 	return;
-}
-
-# Waits for the end of a program, which "watch" may end: it is called about every
-# second, and returns the reason.
-sub wait_for
-{
-	my ($pid, $watch) = @_;
-	my $reason;
-
-	# wakes select()
-	local $SIG{CHLD} = sub { };
-	while (!defined $reason && $watch && waitpid($pid, WNOHANG) == 0)
-	{
-		select undef, undef, undef, 1;
-		next if $caught;
-		$reason = $watch->();
-		# the watch may have run another program, which then got the signal
-		$child = $pid;
-		kill $caught => $pid if $caught;
-		kill TERM => $pid if defined $reason;
-	}
-	# with a watch, the loop above may have waited for the program
-	waitpid $pid, 0 if !$watch || defined $reason;
-	return $reason;
 }
 
 # A hint at sessions that hold locks which others wait for.
@@ -155,8 +137,9 @@ sub check_status
 # Runs a program, with "input" on its standard input, to its end.  Its standard
 # output is returned with "capture", dropped with "drop", written to the file "output", or
 # else goes to standard error.  Its messages are dropped with "quiet", go to standard output with
-# "merge", and to a function with "lines".  For "watch" and "lines" see above; with
-# "limit" it is ended after that many seconds.  Dies if the program does not succeed, but
+# "merge", and to a function with "lines": see pass_lines().  "watch" may end the program:
+# it is called about every second, and returns the reason.  With "limit" the program is
+# ended after that many seconds.  Dies if the program does not succeed, but
 # not with "any_exit".
 sub run
 {
@@ -178,10 +161,32 @@ sub run
 	kill $caught => $child if $caught;
 	close $_ foreach grep { defined } $in, $out;
 	my $rest = $feed ? feed($feed, $how{input}) : undef;
-	pass_lines($read, $how{lines}) if $how{lines};
+	my ($reason, $status);
+	# Returns whether the program has ended, and ends it if "watch" returns a reason.
+	my $attend = sub {
+		$status = $? if !defined $status && waitpid($pid, WNOHANG) == $pid;
+		return 1 if defined $status;
+		return 0 if $caught || defined $reason || !$how{watch};
+		$reason = $how{watch}->();
+		# the watch may have run another program, which then got the signal
+		$child = $pid;
+		kill $caught => $pid if $caught;
+		kill TERM => $pid if defined $reason;
+		return 0;
+	};
+	pass_lines($read, $how{lines}, $attend) if $how{lines};
 	$output = do { local $/; <$read> } // '' if $how{capture};
-	my $reason = wait_for($pid, $how{watch});
-	my $status = $?;
+	if ($how{watch})
+	{
+		# wakes select()
+		local $SIG{CHLD} = sub { };
+		select undef, undef, undef, 1 until $attend->() || defined $reason;
+	}
+	if (!defined $status)
+	{
+		waitpid $pid, 0;
+		$status = $?;
+	}
 	alarm 0 if $how{limit};
 	$child = undef;
 	die "interrupted by SIG$caught\n" if $caught;
