@@ -108,11 +108,11 @@ my $figures = '[\d.]+ MB in (?:\d+\.\d s|\d:\d\d)';
 test_ok('all', 1, [
 	"\\[1/6\\] library/$name: not tested: extension \"needs_library\" needs a library that drill_preload does not list",
 	"\\[2/6\\] odd name/$name: passed: 2 tables, 1 row, $figures",
-	"\\[3/6\\] parts/$name: passed: 2 tables, 1000 rows, $figures",
+	"\\[3/6\\] parts/$name: passed: 2 tables, 1,000 rows, $figures",
 	"\\[4/6\\] postgres/$name: passed: 0 tables, 0 rows, $figures",
-	"\\[5/6\\] shop/$name: passed: 1 table, 20000 rows, $figures",
+	"\\[5/6\\] shop/$name: passed: 1 table, 20,000 rows, $figures",
 	"\\[6/6\\] template1/$name: passed: 0 tables, 0 rows, $figures",
-	'5 passed, 0 failed, 1 not tested' ], @backups);
+	'restore test passed: 5 databases passed, 0 failed, 1 not tested' ], @backups);
 
 # ---- what is damaged, or cannot be tested
 
@@ -125,8 +125,8 @@ test_ok('all', 1, [
 	append_to_file($globals, "\\! touch $run\n");
 	test_ok('a command of psql', 0, [
 		"\\[1/1\\] odd name/$name: FAILED: could not restore globals.sql: could not read the script of roles and tablespaces",
-		'  DETAIL: It contains "\\\\!", which pg_dumpall does not write.',
-		'0 passed, 1 failed, 0 not tested' ], $odd);
+		'  detail: It contains "\\\\!", which pg_dumpall does not write.',
+		'restore test FAILED: 0 databases passed, 1 failed, 0 not tested' ], $odd);
 	ok(!-e $run, 'a command of psql is not run');
 	unlink $globals;
 	append_to_file($globals, $text . "GRANT nosuch TO app;\n");
@@ -137,16 +137,16 @@ test_ok('all', 1, [
 	close $fh or die "could not write \"$data\": $!";
 	test_ok('damage', 0, [
 		"\\[1/2\\] odd name/$name: FAILED: could not restore globals.sql: role \"nosuch\" does not exist",
-		'  DETAIL: The statement was: GRANT nosuch TO app',
+		'  detail: The statement was: GRANT nosuch TO app',
 		"\\[2/2\\] shop/$name: FAILED: pg_pardump --verify failed with exit code 1",
-		'0 passed, 2 failed, 0 not tested' ], $odd, $shop);
+		'restore test FAILED: 0 databases passed, 2 failed, 0 not tested' ], $odd, $shop);
 	unlink $globals;
 	test_ok('nothing to test', 0, [
 		"\\[1/4\\] odd name/$name: not tested: it contains no globals.sql \\(globals = no\\)",
 		"\\[2/4\\] shop/$name: not tested: it is from PostgreSQL 9, but the newest backup is from PostgreSQL \\d+",
 		"\\[3/4\\] shop/$name: not tested: the version of its server is unknown",
 		"\\[4/4\\] shop/$name: not tested: its files were written by the command of \"pipe\", and the key \"fetch\" is not set",
-		'0 passed, 0 failed, 4 not tested' ], $odd, { %$shop, major => 9 }, { %$shop, major => undef }, { %$shop, pipe => 1 });
+		'the restore test tested no backup', 'hint: The lines above state the reasons\. .*' ], $odd, { %$shop, major => 9 }, { %$shop, major => undef }, { %$shop, pipe => 1 });
 }
 
 # ---- the comparison of a database with its manifest, on the source, which is changed
@@ -169,14 +169,14 @@ my $constraints = \&PardumpBackup::RestoreCheck::check_constraints;
 
 comparison_is('equal counts', $counts, 'shop', '');
 sql($node, 'shop', 'DELETE FROM t WHERE id = 17');
-comparison_is('a row less', $counts, 'shop', "table \"public\".\"t\" has 20000 rows in the backup, but 19999 rows after the restore\n");
+comparison_is('a row less', $counts, 'shop', "table \"public\".\"t\" has 20,000 rows in the backup, but 19,999 rows after the restore\n");
 comparison_is('partitions', $counts, 'parts', '');
 sql($node, 'parts', 'CREATE TABLE kept AS SELECT * FROM p; TRUNCATE p; DROP TABLE p0, p1;
 	CREATE TABLE p0 PARTITION OF p FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 	CREATE TABLE p1 PARTITION OF p FOR VALUES WITH (MODULUS 2, REMAINDER 0); INSERT INTO p SELECT * FROM kept');
 comparison_is('rows of another partition', $counts, 'parts', '');
 sql($node, 'parts', "DELETE FROM p WHERE k = '17'");
-comparison_is('a row less in a partition', $counts, 'parts', "table \"public\".\"p\" has 1000 rows in the backup, but 999 rows after the restore\n");
+comparison_is('a row less in a partition', $counts, 'parts', "table \"public\".\"p\" has 1,000 rows in the backup, but 999 rows after the restore\n");
 sql($node, 'odd name', 'DROP TABLE empty');
 comparison_is('a table less', $counts, 'odd name', "the query for the numbers of rows failed with exit code 1\n");
 

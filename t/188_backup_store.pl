@@ -187,9 +187,9 @@ foreach my $what ('list', 'index')
 	my @backups = map { describe_backup($config, $_) } newest_backups($config);
 	is_deeply([ map { "$_->{database}/$_->{name} $_->{major}" } @backups ], [ map { "$_/$names[4] " . pg_major($node) } 'odd name', 'shop' ], "$what, restore test: what is tested");
 	my ($good, $report) = tested($config_with_home, $home, @backups);
-	my $shop = qr/\[2\/2\] shop\/$names[4]: passed: 1 table, 20000 rows, .*\n/;
+	my $shop = qr/\[2\/2\] shop\/$names[4]: passed: 1 table, 20,000 rows, .*\n/;
 	is($good, 1, "$what, restore test: the result");
-	like($report, qr/\A\[1\/2\] odd name\/$names[4]: passed: 1 table, 1 row, .*\n${shop}2 passed, 0 failed, 0 not tested\n\z/, "$what, restore test: the report");
+	like($report, qr/\A\[1\/2\] odd name\/$names[4]: passed: 1 table, 1 row, .*\n${shop}restore test passed: 2 databases passed, 0 failed, 0 not tested\n\z/, "$what, restore test: the report");
 	my %seen = map { $_ => 1 } split /\n/, slurp_file("$home/seen");
 	is_deeply([ sort keys %seen ], [$home], "$what, restore test: the home directory of commands");
 	is_deeply([ sort grep { /^(?:toc\.dat|pg_pardump_manifest\.json)$/ } split /\n/, slurp_file("$home/fetched") ], [ ('pg_pardump_manifest.json') x 2, ('toc.dat') x 2 ],
@@ -201,7 +201,7 @@ foreach my $what ('list', 'index')
 	rename $globals, "$globals.lost" or die "could not rename \"$globals\": $!";
 	($good, $report) = tested($config, $home, map { describe_backup($config, $_) } newest_backups($config));
 	is($good, 0, 'restore test, no globals: the result');
-	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: the command of "fetch" for file "globals\.sql" failed with exit code 1\n  DETAIL: .*\n${shop}1 passed, 1 failed, 0 not tested\n\z/, 'restore test, no globals: the report');
+	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: the command of "fetch" for file "globals\.sql" failed with exit code 1\n  detail: .*\n${shop}restore test FAILED: 1 database passed, 1 failed, 0 not tested\n\z/, 'restore test, no globals: the report');
 	rename "$globals.lost", $globals or die "could not rename \"$globals.lost\": $!";
 
 	# a damaged record of the newest backup of one database
@@ -210,7 +210,7 @@ foreach my $what ('list', 'index')
 	append_to_file($record, 'x');
 	($good, $report) = tested($config, $home, map { describe_backup($config, $_) } newest_backups($config));
 	is($good, 0, 'restore test, damaged record: the result');
-	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: the latest backup of database "odd name" is not known: the record of backup "odd name\/$names[4]" in the store cannot be used: .*\n${shop}1 passed, 1 failed, 0 not tested\n\z/,
+	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: the latest backup of database "odd name" is not known: the record of backup "odd name\/$names[4]" in the store cannot be used: .*\n${shop}restore test FAILED: 1 database passed, 1 failed, 0 not tested\n\z/,
 		'restore test, damaged record: the report');
 	is_deeply([ map { $_->{name} } find_backups($config, 'latest', 'shop') ], [ $names[4] ], 'damaged record: latest of another database');
 	foreach my $database (undef, 'odd name')

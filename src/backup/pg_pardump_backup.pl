@@ -17,8 +17,9 @@ use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verifi
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
 use PardumpBackup::Elsewhere qw(write_record note_removal init_store link_store);
-use PardumpBackup::Listing qw(print_table print_json size_text duration_text elapsed_text);
-use PardumpBackup::Message qw(inform report with_detail printable quoted counted option_error show_progress clear_progress end_progress);
+use PardumpBackup::Listing qw(print_table print_json size_text age_text elapsed_text);
+use PardumpBackup::Message qw(inform report with_detail printable quoted counted duration_text option_error show_progress clear_progress end_progress
+  progress_of_line progress_lines);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
   same_globals pipe_file dump_options dump_with_pg_pardump verify_archive target_database run_pg_parrestore run_command);
@@ -727,9 +728,11 @@ sub verify_one
 	my ($done, $unread, $damaged) = (0, 0, 0);
 	my $lines = sub {
 		my ($line) = @_;
-		if (defined $line && $line =~ /^ *(\d+)%, /)
+		my ($percent) = defined $line ? progress_of_line($line) : ();
+
+		if (defined $percent)
 		{
-			$done = $1 / 100;
+			$done = $percent / 100;
 		}
 		elsif (defined $line)
 		{
@@ -896,7 +899,10 @@ sub restore
 	}
 	my $lock = hold_backup($backup);
 	my $target = defined $to ? target_database($config, $to) : $backup->{database};
-	if (!eval { run_pg_parrestore($config, $backup, $to); 1 })
+	my $age = now() - $backup->{started};
+	print STDERR 'restoring backup ', title($backup), ' into database ', quoted($target), ":\n  ",
+	  join(', ', $age >= 0 ? age_text($age) . ' old' : 'from the future', defined $backup->{bytes} ? size_text($backup->{bytes}) : ()), "\n" if $config->{watched};
+	if (!eval { run_pg_parrestore($config, $backup, $to, {}); 1 })
 	{
 		my $error = $@;
 		die $error if interrupted();

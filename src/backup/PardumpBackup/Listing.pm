@@ -9,10 +9,10 @@ use Exporter 'import';
 use JSON::PP;
 use POSIX qw(strftime);
 
-use PardumpBackup::Message qw(printable terminal_width);
+use PardumpBackup::Message qw(printable duration_text terminal_width);
 use PardumpBackup::Store qw(now);
 
-our @EXPORT_OK = qw(print_table print_json size_text duration_text elapsed_text);
+our @EXPORT_OK = qw(print_table print_json size_text age_text elapsed_text);
 
 # Columns that are never narrower: for a size with three digits, and for databases.
 use constant { MIN_SIZE => 7, MIN_NAMES => 20 };
@@ -40,13 +40,6 @@ sub age_text
 	return sprintf '%d min', $seconds / 60 if $seconds < 3600;
 	return sprintf '%d h', $seconds / 3600 if $seconds < 48 * 3600;
 	return sprintf '%d d', $seconds / 86400;
-}
-
-sub duration_text
-{
-	my ($seconds) = @_;
-	my ($h, $min, $s) = (int($seconds / 3600), $seconds / 60 % 60, $seconds % 60);
-	return $h ? sprintf('%d:%02d:%02d', $h, $min, $s) : sprintf('%d:%02d', $min, $s);
 }
 
 # How long a step took.

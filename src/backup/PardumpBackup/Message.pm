@@ -7,8 +7,10 @@ use warnings;
 
 use Exporter 'import';
 use List::Util qw(min);
+use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-our @EXPORT_OK = qw(inform report with_detail printable quoted counted option_error terminal_width show_progress clear_progress end_progress);
+our @EXPORT_OK = qw(inform report with_detail printable quoted counted duration_text option_error terminal_width show_progress clear_progress end_progress
+  progress_of_line progress_lines);
 
 # As in help.c.
 use constant MAX_DISTANCE => 2;
@@ -54,10 +56,19 @@ sub printable { return $_[0] =~ tr/\x00-\x1f\x7f/?/r; }
 
 sub quoted { return '"' . printable($_[0]) . '"'; }
 
+sub with_commas { return scalar reverse join ',', reverse($_[0]) =~ /(\d{1,3})/g; }
+
 sub counted
 {
 	my ($number, $noun) = @_;
-	return "$number $noun" . ($number == 1 ? '' : 's');
+	return with_commas($number) . " $noun" . ($number == 1 ? '' : 's');
+}
+
+sub duration_text
+{
+	my ($seconds) = @_;
+	my ($h, $min, $s) = (int($seconds / 3600), $seconds / 60 % 60, $seconds % 60);
+	return $h ? sprintf('%d:%02d:%02d', $h, $min, $s) : sprintf('%d:%02d', $min, $s);
 }
 
 # The number of characters to insert, remove or replace to make one word of another.
@@ -120,6 +131,47 @@ sub show_progress
 	print STDERR "\r", ' ' x $shown, "\r$line";
 	$shown = length $line;
 	return;
+}
+
+# The percentage, and the other fields, of a line of pg_pardump or pg_parrestore that shows
+# progress.  A stage such as "syncing files to disk 3/9" has no percentage.
+sub progress_of_line
+{
+	my ($line) = @_;
+	return ($1, split /, /, $2) if $line =~ /^ *(?:[a-z]+ +)*(\d+)%(?:, (.*))?\z/;
+	return (undef, split /, /, $line) if $line =~ /^[A-Za-z ]+(?: \d+(?:\/\d+)?)?, time \d+:\d\d/;
+	return;
+}
+
+# A function for "lines" of run(), which shows what a program with --progress does in one
+# line, "TITLE: VERB 45%, ETA 0:41", and passes on the messages.  The summary of the program
+# is left out, and so are its hints that do not follow a message.
+sub progress_lines
+{
+	my ($title, $verb) = @_;
+	my $began = clock_gettime(CLOCK_MONOTONIC);
+	my ($first, @fields) = ("$title: $verb");
+	my ($in_summary, $n_shown) = (0, 0);
+
+	return sub {
+		my ($line) = @_;
+		my ($percent, @more) = defined $line ? progress_of_line($line) : ();
+
+		if (defined $percent || @more)
+		{
+			$first = defined $percent ? "$title: $verb $percent%" : "$title: " . shift @more;
+			@fields = grep { !/^time / } @more;
+		}
+		elsif (defined $line)
+		{
+			$in_summary = $line =~ /^(?:(?:dumped|read from|restored|reused) |(?:largest table|masked|retries|slowest table|time): )/ || $in_summary && $line =~ /^  /;
+			return if $in_summary || !$n_shown && $line =~ /^\w+: hint: /;
+			clear_progress();
+			print STDERR "$line\n";
+			$n_shown++;
+		}
+		show_progress($first, @fields, 'time ' . duration_text(clock_gettime(CLOCK_MONOTONIC) - $began));
+	};
 }
 
 # Leaves the last line as it is.

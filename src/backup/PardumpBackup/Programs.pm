@@ -667,16 +667,16 @@ sub target_database
 	return $name;
 }
 
-# Restores a backup into the database $to, or creates the backup's database.  @options are
-# further ones of pg_parrestore.
+# Restores a backup into the database $to, or creates the backup's database.  $how is for
+# run().  @options are further ones of pg_parrestore.
 sub run_pg_parrestore
 {
-	my ($config, $backup, $to, @options) = @_;
+	my ($config, $backup, $to, $how, @options) = @_;
 	my $archive = $backup->{pipe} ? '--pipe=' . file_pattern($config, 'fetch', $backup) : dump_of($backup);
 
 	with_target($config, $to, sub {
 		run('pg_parrestore',
-			[ $config->{program}{pg_parrestore}, "--jobs=$config->{jobs}", defined $to ? () : '--create', @options, @_, $archive ]);
+			[ $config->{program}{pg_parrestore}, "--jobs=$config->{jobs}", defined $to ? () : '--create', @options, @_, $archive ], %$how);
 	});
 	return;
 }

@@ -8,12 +8,11 @@ use warnings;
 
 use Exporter 'import';
 use JSON::PP;
-use List::Util qw(sum0);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use PardumpBackup::Elsewhere qw(fetch_text fetch_into);
 use PardumpBackup::Listing qw(size_text elapsed_text);
-use PardumpBackup::Message qw(printable counted);
+use PardumpBackup::Message qw(printable counted clear_progress progress_lines);
 use PardumpBackup::Programs qw(interrupted run query shell_quoted verify_archive run_pg_parrestore connection_words);
 use PardumpBackup::Store qw(hold_backup write_file);
 
@@ -311,16 +310,18 @@ sub reason_against
 	return;
 }
 
-# Restores and checks a backup.  Returns figures for the report.
+# Restores and checks a backup.  On a terminal, shows progress in a line that begins with a
+# title.  Returns figures for the report.
 sub test_backup
 {
-	my ($test, $backup, $seen) = @_;
+	my ($test, $backup, $seen, $title) = @_;
+	my $shown = sub { return !$test->{verbose} && -t STDERR ? ({ lines => progress_lines($title, $_[0]) }, '--progress') : {} };
 	my $began = clock_gettime(CLOCK_MONOTONIC);
 	my $with_heads = with_heads($test, $backup);
 
-	verify_archive($with_heads, $backup, {});
+	verify_archive($with_heads, $backup, $shown->('verifying'));
 	restore_globals($test, $backup, $seen);
-	run_pg_parrestore($with_heads, $backup, undef, '--no-tablespaces');
+	run_pg_parrestore($with_heads, $backup, undef, $shown->('restoring'), '--no-tablespaces');
 	my ($tables, $rows) = compare_counts($test, $backup);
 	check_indexes($test, $backup->{database});
 	check_constraints($test, $backup);
@@ -329,7 +330,7 @@ sub test_backup
 	  elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began);
 }
 
-# Returns whether at least one backup was tested, and no test failed.  $server contains
+# Returns whether no test failed.  Dies if no backup was tested.  $server contains
 # host, port, username and major of the server, the directory "bin" of its programs, a
 # directory "client" for files, and the directory "home" of the commands of "fetch".
 sub test_backups
@@ -337,7 +338,7 @@ sub test_backups
 	my ($config, $server, @backups) = @_;
 	my $test = { %$config, %$server, maintenance_database => OWN_DATABASE };
 	my %count = map { $_ => 0 } 'passed', 'FAILED', 'not tested';
-	my %seen;
+	my ($n, %seen) = (0);
 
 	delete $test->{service};
 	$test->{program} = { %{ $config->{program} },
@@ -349,25 +350,28 @@ sub test_backups
 	make_room($test);
 	foreach my $backup (@backups)
 	{
+		my $title = sprintf '[%d/%d] %s', ++$n, scalar @backups, printable("$backup->{database}/$backup->{name}");
 		my ($result, $text) = ('not tested');
 
 		if (!eval {
 				my $lock = hold_backup($backup);
 				$text = reason_against($test, $backup);
-				($result, $text) = ('passed', test_backup($test, $backup, \%seen)) if !defined $text;
+				($result, $text) = ('passed', test_backup($test, $backup, \%seen, $title)) if !defined $text;
 				1;
 			})
 		{
 			die $@ if interrupted();
-			($result, $text) = ('FAILED', $@ =~ s/\n\z//r =~ s/\n(detail|hint): /"\n  " . uc($1) . ': '/ger);
+			($result, $text) = ('FAILED', $@ =~ s/\n\z//r =~ s/\n(?=(?:detail|hint): )/\n  /gr);
 		}
 		$count{$result}++;
-		printf "[%d/%d] %s: %s: %s\n", sum0(values %count), scalar @backups, printable("$backup->{database}/$backup->{name}"), $result, $text;
+		clear_progress();
+		print "$title: $result: $text\n";
 		STDOUT->flush;
 		drop_database($test, $backup->{database}) if !$backup->{pipe} || $backup->{fetch};
 	}
-	print "$count{passed} passed, $count{FAILED} failed, $count{'not tested'} not tested\n";
-	return $count{passed} && !$count{FAILED};
+	die "the restore test tested no backup\nhint: The lines above state the reasons. List missing libraries in drill_preload.\n" if $count{'not tested'} == $n;
+	print 'restore test ', $count{FAILED} ? 'FAILED' : 'passed', ': ', counted($count{passed}, 'database'), " passed, $count{FAILED} failed, $count{'not tested'} not tested\n";
+	return !$count{FAILED};
 }
 
 1;
