@@ -211,6 +211,7 @@ sub json_backup
 		started => json_time($backup->{started}),
 		finished => json_time($backup->{finished}),
 		age_seconds => now() - $backup->{started},
+		seconds => defined $backup->{finished} ? $backup->{finished} - $backup->{started} : undef,
 		bytes => $backup->{pipe} || !defined $backup->{bytes} ? undef : $backup->{bytes} + 0,
 		cluster_snapshot => $backup->{cluster_snapshot},
 		verified => $verified ? { time => json_time($verified->{time}), map { $_ => json_bool($verified->{$_}) } qw(good unreadable) } : undef,
