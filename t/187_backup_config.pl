@@ -274,12 +274,16 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	my ($file, $dir) = backup_config($node, 'jobs = 2', 'database = shop', 'database = other');
 	($rc, $out, $err) = run_backup($now, '--check', $file);
 	is("$rc$out", '0', '--check: exit code') or diag($err);
-	like($err, qr/\A(pg_pardump_backup: checking database "(shop|other)"\nA run would .*:\n(?:  (?!free disk).*\n)+(?:(?:warning: .*\n)+\d+ problems? found: \d+ warnings?; a run would start\n)?){2}pg_pardump_backup: archives of all databases: about .*\npg_pardump_backup: free disk space: .*\npg_pardump_backup: (?:no problems found|no errors, but \d+ warnings?) in 2 databases\n\z/,
-		'--check: what pg_pardump says of each database');
+	my $end = qr/(?:no problems found|no errors, but \d+ warnings?) in 2 databases\n\z/;
+	like($err, qr/\A(?:\[\d\/2\] (?:shop|other): \d tables?, .*, archive about .*\n(?:warning: .*\n)*){2}A run would back up 2 databases and \d tables?, about .*:\n  jobs: 2\n  connections to the source: \d needed, \d+ free\n  archives: about .* with \w+\n  free disk space: .*\n  old backups to remove: 0\n$end/,
+		'--check: each database, and the sums');
+	my $verbose = (run_backup($now, '--check', '-v', $file))[2];
+	like($verbose, qr/\A(?:pg_pardump_backup: checking database "(?:shop|other)"\nA run would dump .*:\n(?:  (?!free disk).*\n)+(?:(?:warning: .*\n)+.*\d warnings?.*\n)?){2}A run would back up 2 databases (?:.*\n)*$end/,
+		'--check -v: what pg_pardump says of each database');
 	is_deeply([ glob "$dir/* $dir/.[a-z]*" ], [], '--check: no file is created');
 
 	# the sum of the sizes in the event logs, and not of the sizes that are printed
-	my ($sum) = $err =~ /archives of all databases: about (.*)/;
+	my ($sum) = $err =~ /^  archives: about (.*) with /m;
 	my $log = new_path('log');
 	my $expected = 0;
 	foreach my $database ('shop', 'other')
@@ -290,13 +294,13 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	cmp_ok($expected, '>', 0, '--check: the sizes in the event logs');
 	is($sum, size_text($expected), '--check: their sum');
 	foreach my $try (
-		[ 'database = missing', qr/error: database "missing" cannot be backed up: pg_pardump --check failed with exit code 1\n/ ],
+		[ 'database = missing', qr/error: database "missing" cannot be backed up: pg_pardump --check failed with exit code 1\nA run would back up 1 of 2 databases (?:.*\n)*.*error: problems were found in 1 of 2 databases\n.*detail: The database is "missing"\.\n\z/ ],
 		[ 'options = --trust-owners -n "no such"', qr/no matching schemas.*\n(.*\n)*.*error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
 		[ 'options = --trust-owners -Oxvn "no such"', qr/no matching schemas.*\n(.*\n)*.*error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
 		[ 'options = --trust-owners -n -fx', qr/no matching schemas.*\n(.*\n)*.*error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
 		[ 'compress = zstd:77', qr/error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
 		[ 'username = nobody_of_this_name', qr/error: the query for the timeouts of the role failed with exit code 2/ ],
-		[ 'metrics = /nowhere', qr/error: directory "\/nowhere" of "metrics" does not exist or is not writable/ ])
+		[ 'metrics = /nowhere', qr/error: directory "\/nowhere" of "metrics" does not exist or is not writable\n(?:.*\n)*.*error: problems were found in the configuration or its environment\n\z/ ])
 	{
 		my ($line, $message) = @$try;
 		my ($file) = backup_config($node, 'database = shop', $line);

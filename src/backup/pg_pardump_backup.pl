@@ -9,10 +9,9 @@ use warnings;
 use lib '@LIBDIR@';
 
 use File::Find;
-use File::Temp;
 use Getopt::Long qw(GetOptionsFromArray);
-use JSON::PP qw(decode_json);
 use List::Util qw(min sum0);
+use PardumpBackup::Check qw(check_database count_expired print_sums);
 use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verification);
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
@@ -589,64 +588,21 @@ sub init
 
 # ---- --check and --list
 
-# Checks a database, and adds the numbers in pg_pardump's event log to the sums.
-sub check_database
-{
-	my ($database, $backup, $previous, $sums) = @_;
-	my $log = File::Temp->new;
-	open(my $printed, '+>', undef) or die "could not create a temporary file: $!\n";
-
-	# the last --log-json is the one that counts: "options" may contain another
-	my $passed = eval {
-		dump_with_pg_pardump($config, 'pg_pardump --check', $database, { output => $printed }, '--check',
-			dump_options($config, $backup, $previous), "--log-json=$log");
-		1;
-	};
-	my $error = $@;
-	seek $printed, 0, 0;
-	my $text = do { local $/; <$printed> } // '';
-	# the disk, and whether there is a problem, are reported of all databases together
-	print STDERR $text =~ s/^(?:  free disk space: .*|no problems found)\n//mgr;
-	foreach my $event (map { decode_json($_) } grep { /"event":"check(?:_plan)?"/ } <$log>)
-	{
-		$sums->{archives} += $event->{archive_bytes} // 0;
-		$sums->{reused} += $event->{reusable_bytes} // 0;
-		$sums->{warnings} += $event->{warnings} // 0;
-		$sums->{free} = $event->{free_bytes} if defined $event->{free_bytes};
-	}
-	die $error if !$passed;
-	return;
-}
-
-# All archives together need room on one disk.
-sub check_space
-{
-	my ($sums) = @_;
-
-	inform('archives of all databases: about ' . size_text($sums->{archives}));
-	inform('reused from previous archives: up to ' . size_text($sums->{reused})) if $sums->{reused};
-	inform('free disk space: ' . size_text($sums->{free}));
-	return if $sums->{archives} - $sums->{reused} <= $sums->{free};
-	report('warning', "the file system of directory \"$config->{directory}\" might be too small for the archives of all databases\n"
-		  . "hint: Specify a directory of a larger file system, or remove old backups.\n");
-	$sums->{warnings}++;
-	return;
-}
-
 sub check
 {
-	my $failed = 0;
-	my %sums = (archives => 0, reused => 0, warnings => 0);
+	my (%sums, @failed);
+	my $n_wrong = 0;
 
 	# a name that no folder of a database has
 	my $backup = { folder => 'check', name => time_name(now()), dump => "$config->{directory}/=check" };
 	my $try = sub {
 		my ($function, $what) = @_;
-		return if eval { $function->(); 1 };
+		return 1 if eval { $function->(); 1 };
 		complain(defined $what ? "$what: $@" : $@);
-		$failed = 1;
+		$n_wrong++;
+		return;
 	};
-	my (@databases, $claim, $server);
+	my (@databases, $claim, $server, $other);
 	$try->(sub { $claim = claim_store($config->{directory}, $config->{name}, 0) });
 	$try->(sub { unfinished($config->{directory}, $_) foreach folders($config->{directory}) });
 	$try->(sub { die "directory \"$config->{directory}\" is not writable: $!\n" if !-w $config->{directory} });
@@ -657,23 +613,32 @@ sub check
 	$try->(sub { check_snapshot($config, @databases) }, 'could not take a snapshot of all databases') if $config->{cluster_snapshot} && @databases;
 	$try->(sub { $server = read_server($config) });
 	$try->(sub {
-		my $other = other_server($claim, $server, (survey($server))[1]);
+		$other = other_server($claim, $server, (survey($server))[1]);
 		die "no old backup would be removed: $other" if defined $other;
 	}) if $claim && $server;
-	foreach my $database (@databases)
+	foreach my $i (0 .. $#databases)
 	{
-		my $folder = folder_of($database);
-		my ($good) = backups($config->{directory}, $folder);
+		my $shown = quoted($databases[$i]);
+		my ($good) = backups($config->{directory}, folder_of($databases[$i]));
 		my $previous = $server ? previous_of($good, $server, \%sums) : undef;
+		my $number = sprintf '[%d/%d]', $i + 1, scalar @databases;
 
-		# pg_pardump does not name it
-		inform('checking database ' . quoted($database));
-		$try->(sub { check_database($database, $backup, $previous, \%sums) }, 'database ' . quoted($database) . ' cannot be backed up');
+		inform("checking database $shown") if $config->{verbose};
+		$try->(sub { check_database($config, $databases[$i], $number, $backup, $previous, \%sums) }, "database $shown cannot be backed up")
+		  or push @failed, $shown;
+		$sums{expired} += count_expired($config, $server, $good) if $server;
 	}
-	check_space(\%sums) if defined $sums{free};
-	return BACKUP_FAILED if $failed;
-	my $shown = counted(scalar @databases, 'database');
-	inform($sums{warnings} ? 'no errors, but ' . counted($sums{warnings}, 'warning') . " in $shown" : "no problems found in $shown");
+	delete $sums{expired} if defined $other || !$server;
+	print_sums($config, \%sums, scalar @databases);
+	my $all = counted(scalar @databases, 'database');
+	if ($n_wrong)
+	{
+		complain('problems were found in '
+			  . join(' and in ', $n_wrong > @failed ? 'the configuration or its environment' : (), @failed ? scalar(@failed) . " of $all" : ()) . "\n"
+			  . (@failed ? 'detail: The ' . (@failed == 1 ? 'database is ' : 'databases are ') . join(', ', @failed) . ".\n" : ''));
+		return BACKUP_FAILED;
+	}
+	print STDERR $sums{warnings} ? 'no errors, but ' . counted($sums{warnings}, 'warning') . " in $all\n" : "no problems found in $all\n";
 	return SUCCESS;
 }
 

@@ -11,6 +11,7 @@ use warnings;
 use Exporter 'import';
 use JSON::PP;
 
+use PardumpBackup::Check qw(run_check);
 use PardumpBackup::Message qw(printable);
 use PardumpBackup::Programs qw(run start_and_wait finish limit_of connection_words list_databases);
 use PardumpBackup::Store qw(read_json);
@@ -52,8 +53,10 @@ sub file_of { return "$_[0]{directory}/.cluster_snapshot"; }
 sub check_snapshot
 {
 	my ($config, @databases) = @_;
-	run('pg_pardump --cluster-snapshot --check', command($config, file_of($config), \@databases, '--check'),
-		limit => limit_of($config, MIN_SNAPSHOT_LIMIT));
+	run_check($config, sub {
+		run('pg_pardump --cluster-snapshot --check', command($config, file_of($config), \@databases, '--check'),
+			limit => limit_of($config, MIN_SNAPSHOT_LIMIT), %{ $_[0] });
+	});
 	return;
 }
 

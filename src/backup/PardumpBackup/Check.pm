@@ -1,0 +1,124 @@
+# --check: runs "pg_pardump --check" for each database, and reports the sums.
+
+package PardumpBackup::Check;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use File::Temp;
+use JSON::PP qw(decode_json);
+
+use PardumpBackup::Listing qw(size_text);
+use PardumpBackup::Message qw(report printable counted duration_text);
+use PardumpBackup::Programs qw(dump_options dump_with_pg_pardump);
+use PardumpBackup::Store qw(now time_name belongs_to expired);
+
+our @EXPORT_OK = qw(run_check check_database count_expired print_sums);
+
+# How the bytes of the tables would be read.
+sub reader_text
+{
+	my ($text, $bytes) = @_;
+	my ($by) = $text =~ /^  read by: (.*)/m or return '';
+
+	return '' if !$bytes;
+	return " ($1 with COPY)" if $by =~ /^extension, .*; COPY, ([^;(]*\S)/;
+	return $by =~ /^extension/ ? ' (extension)' : ' (COPY)';
+}
+
+# "[1/2] shop: 321 tables, 1.46 GB (extension), archive about 210 MB", from the text and
+# the event of pg_pardump's plan.
+sub print_database
+{
+	my ($title, $text, $plan) = @_;
+
+	print STDERR "$title: ", counted($plan->{tables}, 'table'), $plan->{large_objects} ? ', ' . counted($plan->{large_objects}, 'large object') : '',
+	  ', ', size_text($plan->{expected_bytes}), reader_text($text, $plan->{expected_bytes}),
+	  defined $plan->{archive_bytes} ? ', archive about ' . size_text($plan->{archive_bytes}) : '',
+	  defined $plan->{reusable_bytes} ? ', reused up to ' . size_text($plan->{reusable_bytes}) : '', "\n";
+	return;
+}
+
+# Calls a function that runs "pg_pardump --check" with {output}.  Shows what it has printed:
+# without -v only errors and warnings.  Whether there is a problem is reported of all
+# databases together.  Before, calls the function $plan with the text.  Dies if the check
+# failed.
+sub run_check
+{
+	my ($config, $function, $plan) = @_;
+	open(my $printed, '+>', undef) or die "could not create a temporary file: $!\n";
+	my $error = eval { $function->({ output => $printed }); 1 } ? undef : $@;
+
+	seek $printed, 0, 0;
+	my $text = do { local $/; <$printed> } // '';
+	$plan->($text) if $plan;
+	# all archives together need room on one disk
+	print STDERR $config->{verbose} ? $text =~ s/^(?:  free disk space: .*|no problems found.*)\n//mgr
+	  : $text =~ s/^(?:\[\d+\/\d+\] .*\n|A run would .*\n(?:  .*\n)*|no problems found.*\n|\d+ errors?, .*\n|\d+ problems? found: .*\n)//mgr;
+	die $error if defined $error;
+	return;
+}
+
+# Checks a database, and adds the numbers in pg_pardump's event log to the sums.
+sub check_database
+{
+	my ($config, $database, $number, $backup, $previous, $sums) = @_;
+	my $log = File::Temp->new;
+	my ($warnings, $plan, $needed, $left) = (0);
+
+	# the last --log-json is the one that counts: "options" may contain another
+	run_check($config, sub {
+		dump_with_pg_pardump($config, 'pg_pardump --check', $database, $_[0], '--check', dump_options($config, $backup, $previous), "--log-json=$log");
+	}, sub {
+		my ($text) = @_;
+		my @events = map { decode_json($_) } grep { /"event":"check(?:_plan)?"/ } <$log>;
+
+		$warnings += $_->{warnings} // 0 foreach @events;
+		($plan) = grep { $_->{event} eq 'check_plan' } @events;
+		($needed, $left) = $text =~ /^  connections to the source: (\d+) needed(.*)/m;
+		print_database("$number " . printable($database), $text, $plan) if $plan && !$config->{verbose};
+	});
+	$sums->{warnings} += $warnings;
+	return if !$plan;
+	$sums->{databases}++;
+	$sums->{$_} += $plan->{$_} // 0 foreach qw(tables large_objects expected_bytes archive_bytes reusable_bytes expected_seconds);
+	$sums->{$_} = $plan->{$_} // $sums->{$_} foreach qw(free_bytes compression);
+	@$sums{qw(needed left)} = ($needed, $left) if defined $needed && $needed > ($sums->{needed} // 0);
+	return;
+}
+
+# How many old backups of the database a run would remove after it has made a new one.
+sub count_expired
+{
+	my ($config, $server, $good) = @_;
+	my @own = grep { belongs_to($_, $server) } @$good;
+	return @own ? scalar expired([ { name => time_name(now()) }, @own ], $config->{keep_last}, $config->{keep_days}) : 0;
+}
+
+# What a run of $n databases would do.  All archives together need room on one disk.
+sub print_sums
+{
+	my ($config, $sums, $n) = @_;
+	my ($archives, $reused) = map { $_ // 0 } @$sums{qw(archive_bytes reusable_bytes)};
+	my @what = (($sums->{databases} // 0) < $n ? sprintf('%d of %s', $sums->{databases} // 0, counted($n, 'database')) : counted($n, 'database'),
+		counted($sums->{tables} // 0, 'table'), $sums->{large_objects} ? counted($sums->{large_objects}, 'large object') : ());
+	my $last = pop @what;
+
+	return if !$sums->{databases};
+	print STDERR 'A run would back up ', join(', ', @what), " and $last, about ", size_text($sums->{expected_bytes}), ":\n", "  jobs: $config->{jobs}\n";
+	# the sessions that keep the snapshot need more
+	print STDERR "  connections to the source: $sums->{needed} needed$sums->{left}\n" if defined $sums->{needed} && !$config->{cluster_snapshot};
+	print STDERR '  archives: about ', size_text($archives), ($sums->{compression} // 'none') eq 'none' ? '' : " with $sums->{compression}", "\n";
+	print STDERR '  reused from previous archives: up to ', size_text($reused), "\n" if $reused;
+	print STDERR '  free disk space: ', size_text($sums->{free_bytes}), "\n" if defined $sums->{free_bytes};
+	print STDERR '  expected time of the dumps: about ', duration_text($sums->{expected_seconds}), "\n" if $sums->{expected_seconds};
+	print STDERR "  old backups to remove: $sums->{expired}\n" if defined $sums->{expired};
+	return if !defined $sums->{free_bytes} || $archives - $reused <= $sums->{free_bytes};
+	report('warning', "the file system of directory \"$config->{directory}\" might be too small for the archives of all databases\n"
+		  . "hint: Specify a directory of a larger file system, or remove old backups.\n");
+	$sums->{warnings}++;
+	return;
+}
+
+1;
