@@ -14,6 +14,7 @@ use Pardump::Cluster qw(start_cluster make_database new_path start_psql sql valu
 use Pardump::Nights qw(backup_config run_backup start_backup end_backup failing_programs next_fault
   complete_backups time_name);
 use Pardump::Prometheus qw(read_samples);
+use Pardump::Terminal qw(run_on_terminal seen_lines);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -109,6 +110,8 @@ my $silent = qr/\A\z/;
 	append_to_file("$partial/backup.json", encode_json({ %$info, system_identifier => '1' }));
 	night_ok('half a backup of another server', $file, $dir, 5, $another, 6, 7, 8);
 	ok(-e $partial, 'half a backup of another server: it stays');
+	like((run_backup(1_800_000_000 + DAY * ++$night, '-v', $file))[2],
+		qr/made and verified backup "\w+": shop\n  1 database, .*\npg_pardump_backup: warning: no old backup was removed: .*\n.*detail: .*\n.*hint: .*\n\z/, 'another server, -v: the last lines');
 	my ($rc, undef, $err) = run_backup(0, '--adopt', '--list', $file);
 	is($rc, 2, '--adopt with --list: exit code');
 	like($err, qr/error: options --adopt and --list cannot be used together\n/, '--adopt with --list');
@@ -200,6 +203,20 @@ foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1\n(?:$again
 	is_deeply([ complete_backups($dir, 'attic') ], [], "$command: no backup of this database");
 	is((complete_backups($dir, 'shop'))[-1], time_name(1_800_000_000 + DAY * $night), "$command: a backup of the other one");
 	sql($one, $from // 'attic', "ROLLBACK PREPARED 'owner'");
+}
+
+# On a terminal, the program reads the messages of pg_pardump while it looks at lock waits.
+{
+	my $what = 'on a terminal';
+	sql($one, 'attic', "BEGIN; DROP VIEW w; PREPARE TRANSACTION 'owner'");
+	local $ENV{PG_PARDUMP_BACKUP_NOW} = 1_800_000_000 + DAY * ++$night;
+	my ($rc, $shown) = run_on_terminal(200, 'pg_pardump_backup', $file);
+	my $lines = join '', map { "$_\n" } seen_lines($shown);
+	is($rc, 1, "$what: exit code");
+	like($lines, qr/warning: could not back up database "attic": pg_pardump (?:$waited)(?:.*\n)*^\[2\/2\] shop: made and verified, .*\n(?:.*\n)*.*error: could not back up database "attic": pg_pardump (?:$waited)/m, "$what: messages");
+	like($lines, qr/^pg_pardump_backup: made and verified backup "\w+": shop\n  1 of 2 databases, .*\n(?:.* removed .*\n)?pg_pardump_backup: error: no new backup of 1 of 2 databases: attic\n.*detail: Old backups of this database were kept\.\n\z/m,
+		"$what: the last lines");
+	sql($one, 'attic', "ROLLBACK PREPARED 'owner'");
 }
 
 # Settings by which pg_dump, and each query outside of a transaction, waits for the end

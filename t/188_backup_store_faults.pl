@@ -505,7 +505,9 @@ foreach my $what ('list', 'index')
 	my $text = slurp_file($file);
 	write_text($file, $text =~ s/^remove = .*/remove = sh -c 'rm $store\/%d\/%t\/toc.dat; exit 1'/mr);
 	chmod 0600, $file;
-	is((run_backup($now + 2 * DAY, $file))[0], 3, "half removed, $what: exit code");
+	my ($status, undef, $told) = run_backup($now + 2 * DAY, '-v', $file);
+	is($status, 3, "half removed, $what: exit code");
+	like($told, qr/^pg_pardump_backup: made backup "$names[2]", not verified: shop\n  1 database in .*\npg_pardump_backup: removing backup .*\n(?:.*\n)*.*error: could not remove backup .*\n\z/m, "half removed, $what: the last lines");
 	ok(!-e "$store/shop/$names[0]/toc.dat" && -e "$store/shop/$names[0]/backup.json", "half removed, $what: files");
 
 	# the host is lost, too

@@ -134,6 +134,9 @@ my @stored;
 # How many old backups of databases this run has removed.
 my $n_removed = 0;
 
+# "[1/2] shop" while a backup is made on a terminal; undefined with -v or without a terminal.
+my $label;
+
 sub complain { return report('error', $_[0]); }
 
 # How --list and messages name the backup of a database.  --verify and --restore take it.
@@ -206,6 +209,13 @@ sub pipe_later_globals
 	return;
 }
 
+# How to run a program that works on the current backup, and options for the program.
+sub shown
+{
+	my ($verb, @options) = @_;
+	return defined $label ? ({ lines => progress_lines($label, $verb) }, @options) : {};
+}
+
 # Makes and verifies the files of a backup, in the directory that will become it.
 sub fill_backup
 {
@@ -223,11 +233,14 @@ sub fill_backup
 		  : write_file("$backup->{path}/globals.sql", $globals);
 	}
 	$backup->{cluster_snapshot} = $snapshot->{record} if $snapshot;
-	dump_with_pg_pardump($config, 'pg_pardump', $database, {}, $snapshot ? snapshot_options($snapshot, $database) : (),
+	dump_with_pg_pardump($config, 'pg_pardump', $database, shown('dumping', '--progress'), $snapshot ? snapshot_options($snapshot, $database) : (),
 		dump_options($config, $backup, $previous), metrics_options($backup), report_options($backup));
-	verify_archive($config, $backup, {}, report_options($backup)) if !defined $config->{pipe};
+	verify_archive($config, $backup, shown('verifying', '--progress'), report_options($backup)) if !defined $config->{pipe};
+	# commands write messages
+	clear_progress();
 	pipe_later_globals($backup, $globals) if defined $config->{pipe} && defined $globals && !$snapshot;
-	run_command($config, 'verify_command', $backup) if $config->{verify_command};
+	run_command($config, 'verify_command', $backup, shown('running verify_command')) if $config->{verify_command};
+	clear_progress();
 	$backup->{verified} = now() if !defined $config->{pipe} || $config->{verify_command};
 	return;
 }
@@ -262,7 +275,7 @@ sub back_up_database
 	my $folder = folder_of($database);
 	my ($good, $strange) = backups($config->{directory}, $folder);
 
-	inform('backing up database ' . quoted($database)) if $config->{watched};
+	inform('backing up database ' . quoted($database)) if $config->{verbose};
 	warn_of_strange(@$strange);
 	my ($future) = sort { $b->{name} cmp $a->{name} } grep { $_->{name} gt time_name(now()) } @$good;
 	report('warning', 'backup ' . title($future) . " has a time in the future\n"
@@ -353,24 +366,48 @@ sub other_server
 	  . " Otherwise give each server a directory of its own.\n";
 }
 
+# "made and verified", or "made" if one of these backups is not verified; and ", not verified".
+sub made_texts
+{
+	my $is_verified = !grep { !defined $_->{verified} } @_;
+	return $is_verified ? ('made and verified', '') : ('made', ', not verified');
+}
+
+# ", 352 kB in 3.2 s" about backups, whose files a command may have stored elsewhere.
+sub figures_text
+{
+	my ($began, @made) = @_;
+	return (defined $config->{pipe} ? '' : ', ' . size_text(sum0(map { $_->{bytes} } @made))) . ' in '
+	  . elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began);
+}
+
 # Makes attempts to back up databases.  $next is when the next attempt will be made; there
 # is none if it is undefined.  Adds the backups by folder, undef for a database without a
-# new backup.  Returns the databases that have failed.
+# new backup.  %$numbers contains "[1/2]" for each database.  Returns the databases that have
+# failed.
 sub try_databases
 {
-	my ($databases, $next, $server, $run, $globals, $made) = @_;
+	my ($databases, $next, $server, $run, $globals, $made, $numbers) = @_;
 	my $dumps_all = $config->{incremental} && defined $config->{pipe};
 	my @failed;
 
 	foreach my $database (@$databases)
 	{
 		my $folder = folder_of($database);
-
-		$made->{$folder} = eval { back_up_database($database, $server, $run, $globals, !defined $next) };
 		my $shown = printable($database);
+		my $began = clock_gettime(CLOCK_MONOTONIC);
+
+		$label = "$numbers->{$database} $shown" if $config->{watched} && !$config->{verbose};
+		$made->{$folder} = eval { back_up_database($database, $server, $run, $globals, !defined $next) };
 		my $error = "could not back up database \"$shown\": $@";
 		release_database($snapshot, $database) if $snapshot && ($made->{$folder} || !defined $next);
-		next if $made->{$folder};
+		clear_progress();
+		if ($made->{$folder})
+		{
+			my ($verb, $not) = made_texts($made->{$folder});
+			print STDERR "$label: $verb", figures_text($began, $made->{$folder}), "$not\n" if defined $label;
+			next;
+		}
 		push @failed, $database;
 		if (interrupted() || !defined $next) { complain($error); }
 		else { report('warning', with_detail($error, $dumps_all ? "Another attempt, which dumps all rows, will be made $next." : "Another attempt will be made $next.")); }
@@ -386,10 +423,12 @@ sub try_databases
 sub back_up_all
 {
 	my ($databases, $server, $globals) = @_;
-	my @last = ($server, choose_run_name($config->{directory}, @stored), $globals, \my %made);
 	my @templates = grep { $snapshot && is_template($snapshot, $_) } @$databases;
 	my %is_template = map { $_ => 1 } @templates;
 	my @others = grep { !$is_template{$_} } @$databases;
+	my $n = 0;
+	my %numbers = map { $_ => sprintf '[%d/%d]', ++$n, scalar @$databases } @templates, @others;
+	my @last = ($server, choose_run_name($config->{directory}, @stored), $globals, \my %made, \%numbers);
 
 	foreach my $group ([ \@templates, 'after the other template databases' ], [ \@others, 'after the other databases' ])
 	{
@@ -411,7 +450,7 @@ sub take_snapshot_of
 
 	foreach my $try (1 .. SNAPSHOT_TRIES)
 	{
-		inform('taking the snapshot of all databases') if $config->{verbose};
+		inform('taking the snapshot of all databases') if $config->{watched};
 		$snapshot = take_snapshot($config, @databases);
 		my $later = dump_globals($config);
 		last if !defined $globals || same_globals($globals, $later);
@@ -456,6 +495,30 @@ sub remove_expired
 		$removed = 0;
 	}
 	return $removed;
+}
+
+# What a run on a terminal, or with -v, reports at the end about its backups, of $n databases.
+sub report_made
+{
+	my ($began, $n, @made) = @_;
+	my ($verb, $not) = made_texts(@made);
+
+	inform("$verb backup \"$made[0]{run}\"$not: " . join ', ', map { printable(database_of($_->{folder})) } @made);
+	print STDERR '  ', @made < $n ? scalar(@made) . ' of ' : '', counted($n, 'database'), figures_text($began, @made), "\n";
+	return;
+}
+
+# What it reports at the end about old backups, and about the databases that failed.
+sub report_kept
+{
+	my ($removed_all, $n, @failed) = @_;
+
+	if ($n_removed) { inform('removed ' . counted($n_removed, 'old backup') . ' of databases' . ($removed_all ? '' : ', but not all: see the errors above')); }
+	elsif ($removed_all && !@failed) { inform('no old backups to remove'); }
+	report('error', sprintf "no new backup of %d of %s: %s\ndetail: Old backups of %s were kept.\n", scalar @failed, counted($n, 'database'),
+		join(', ', map { printable($_) } @failed), @failed == 1 ? 'this database' : 'these databases')
+	  if @failed && $n > 1;
+	return;
 }
 
 # A run, without the lock, which the caller holds.  Returns the exit status; for each
@@ -503,18 +566,11 @@ sub back_up
 		complain($@);
 		return (BACKUP_FAILED, \%outcome, $server);
 	}
+	my @made = map { $made->{$_} // () } sort keys %$made;
+	report_made($began, scalar keys %outcome, @made) if $config->{watched} && @made;
 	$removed &= remove_expired($server, grep { $outcome{$_} } sort keys %outcome) if !defined $other;
 	complain("no old backup was removed: $other") if defined $other;
-	my @made = map { $made->{$_} // () } sort keys %$made;
-	if (@made && $config->{watched})
-	{
-		# a command has stored the files elsewhere
-		my $size = defined $config->{pipe} ? '' : ', ' . size_text(sum0(map { $_->{bytes} } @made));
-
-		inform("made backup \"$made[0]{run}\"$size in " . elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began)
-			  . ': ' . join(', ', map { printable(database_of($_->{folder})) } @made));
-		inform($n_removed == 0 ? 'no old backups to remove' : 'removed ' . counted($n_removed, 'old backup') . ' of databases');
-	}
+	report_kept(!defined $other && $removed, scalar keys %outcome, grep { !$made->{ folder_of($_) } } @databases) if $config->{watched} && %outcome;
 	return ($failed ? BACKUP_FAILED : defined $other ? OTHER_SERVER : $removed ? SUCCESS : REMOVAL_FAILED, \%outcome, $server);
 }
 

@@ -684,9 +684,9 @@ sub run_pg_parrestore
 # A command of the configuration, without a shell.
 sub run_command
 {
-	my ($config, $key, $backup) = @_;
+	my ($config, $key, $backup, $how) = @_;
 	run("the command of \"$key\"", [ map { fill_in($_, values_of($backup)) } @{ $config->{$key} } ],
-		drop => !$config->{verbose});
+		drop => !$config->{verbose}, $how ? %$how : ());
 	return;
 }
 
