@@ -568,7 +568,7 @@ toc_database_problem(const Toc *toc)
 		return NULL;
 	return psprintf("the archive contains database \"%s\" (OID %u) instead of \"%s\" (OID %u)",
 					printable(name), oid, printable(expected_name),
-					 expected_oid);
+					expected_oid);
 }
 
 /* ----------
@@ -594,9 +594,9 @@ typedef struct ErrorContext
 	volatile int n_entries;		/* entries with errors */
 	volatile int dump_ids[ENTRIES_SHOWN];	/* of the first ones; 0 = not yet
 											 * noted */
-} ErrorContext;
+}			ErrorContext;
 
-static ErrorContext *context;
+static ErrorContext * context;
 
 /* The entry of the last error in this process. */
 static const TocEntry *last_entry;

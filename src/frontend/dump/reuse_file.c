@@ -231,7 +231,7 @@ take_hash(const PGresult *res, int column, FileHash *hash)
 
 	if (len > (int) sizeof(hash->bytes))
 		session_unexpected_extension(psprintf("A fingerprint has %d bytes instead of at most %zu.",
-									len, sizeof(hash->bytes)));
+											  len, sizeof(hash->bytes)));
 	memcpy(hash->bytes, PQgetvalue(res, 0, column), len);
 	hash->len = len;
 }
