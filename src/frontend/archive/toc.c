@@ -594,9 +594,9 @@ typedef struct ErrorContext
 	volatile int n_entries;		/* entries with errors */
 	volatile int dump_ids[ENTRIES_SHOWN];	/* of the first ones; 0 = not yet
 											 * noted */
-}			ErrorContext;
+} ErrorContext;
 
-static ErrorContext * context;
+static ErrorContext *context;
 
 /* The entry of the last error in this process. */
 static const TocEntry *last_entry;

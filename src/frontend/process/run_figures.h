@@ -44,7 +44,7 @@ typedef enum RunKind
 	RUN_COPY,
 	RUN_VERIFY,
 	RUN_BACKUP					/* or extraction, of files without rows */
-}			RunKind;
+} RunKind;
 
 /*
  * Append the figures of a summary: "321 tables, 1,241,000 rows, 1.46 GB
