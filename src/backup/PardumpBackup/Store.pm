@@ -446,11 +446,12 @@ sub remove_backup
 	return;
 }
 
-# Has the last --verify, if any, read the backup and found no damage?
+# Has the last --verify, if any, read the backup and found no damage?  A backup that --check
+# only counts has no path yet.
 sub is_sound
 {
 	my ($backup) = @_;
-	my $record = read_json("$backup->{path}/verified.json");
+	my $record = defined $backup->{path} ? read_json("$backup->{path}/verified.json") : undef;
 	return !$record || $record->{good};
 }
 
