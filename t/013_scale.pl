@@ -98,7 +98,7 @@ same_data_ok($want, fingerprint($node, 'many_copy'), 'many');
 use constant {
 	MORE_IN_DUMP => 20,
 	MORE_AT_SOURCE => 20,
-	MORE_IN_RESTORE => 20,
+	MORE_IN_RESTORE => 21,
 	MORE_AT_TARGET => 20,
 };
 
