@@ -207,8 +207,8 @@ ends_early(sub { return start_copy($standby, 'replayed', $primary->connstr('targ
 	my $dump = $start->($relays[0], '--standby-snapshot-timeout=0');
 	is(end_dump($dump), 1, 'a snapshot without running transactions: exit code');
 	like($dump->{err}, has_slot_bug($primary)
-		? qr/detail: .*  The server has version \S+.*; PostgreSQL \d+\.\d+ fixes this bug\.\n.*hint: Update the standby; or run/
-		: qr/detail: .*  The server has version \S+.*, which should have the fix of this bug, but the file of its snapshot shows the bug\.\n.*hint: Run the same command again/,
+		? qr/detail: .*\n.*detail: The server has version \S+.*; PostgreSQL \d+\.\d+ fixes this bug\.\n.*hint: Update the standby; or run/
+		: qr/detail: .*\n.*detail: The server has version \S+.*, which should have the fix of this bug, but the file of its snapshot shows the bug\.\n.*hint: Run the same command again/,
 		'a snapshot without running transactions: message');
 	unlink $lies, "$lies.all";
 

@@ -349,18 +349,12 @@ child_process_wait_asked(pid_t pid, int *status, int wait_ms)
  * ----------
  */
 
-/*
- * Show a line.  Empty lines belong to a message if more of it follows.  A
- * message begins with the name of the program, or with our own if the program
- * could not be executed.
- */
+/* Show a line.  Empty lines belong to a message if more of it follows. */
 static void
 show_text(ProgramWords *words, const char *line)
 {
-	char	   *own = psprintf("%s: ", this_program_name());
-	bool		begins = text_after(line, words->prefix) || text_after(line, own);
+	bool		begins = text_after(line, words->prefix) != NULL;
 
-	free(own);
 	message_before_output();
 	for (; !begins && words->n_blank > 0; words->n_blank--)
 		fprintf(stderr, "\t\n");
@@ -565,8 +559,8 @@ export_file(const char *variable, int fd)
 
 	if (fcntl(fd, F_SETFD, 0) < 0)
 	{
-		fprintf(stderr, "%s: error: could not pass on in-memory file: %s\n",
-				this_program_name(), strerror(errno));
+		fprintf(stderr, "error: could not pass on in-memory file: %s\n",
+				strerror(errno));
 		_exit(1);
 	}
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
@@ -596,8 +590,8 @@ export_secrets(const ChildSecrets *secrets)
 			write(fd, secrets->service, strlen(secrets->service)) !=
 			(ssize_t) strlen(secrets->service))
 		{
-			fprintf(stderr, "%s: error: could not write in-memory file: %s\n",
-					this_program_name(), strerror(errno));
+			fprintf(stderr, "error: could not write in-memory file: %s\n",
+					strerror(errno));
 			_exit(1);
 		}
 		export_file("PGSERVICEFILE", fd);
@@ -653,8 +647,8 @@ child_program_run(const char *path, const char **args, const ChildSecrets *secre
 	if (secrets)
 		export_secrets(secrets);
 	execv(path, (char *const *) args);
-	fprintf(stderr, "%s: error: could not execute \"%s\": %s\n",
-			this_program_name(), path, strerror(errno));
+	/* the parent adds the program's name */
+	fprintf(stderr, "error: could not execute \"%s\": %s\n", path, strerror(errno));
 	_exit(127);
 }
 
