@@ -330,6 +330,11 @@ my $replaced = qr/^pg_pardump: error: the previous archive was replaced during t
 	is(slurp_file("$dir/toc.dat"), $before->{"$dir/toc.dat"}, 'the same place: toc.dat is not written');
 
 	# not the same place, or not known to be
+	foreach my $copy ('cp "$OLD"/%o "$NEW"/%f', 'cp "/mnt/old dir/%o" "/mnt/new dir/%f"', 'cp $(old)/%o $(new)/%f', 'rclone copyto s:b/1/my=20db/%o s:b/2/my=20db/%f')
+	{
+		($rc, undef, $err) = run_program('pg_pardump', @db, '--incremental-pipe=false', "--pipe-copy=$copy", '--pipe=false %f', '--retries=0');
+		unlike($err, qr/would replace files/, "another place, $copy: not refused");
+	}
 	$dir = piped_ok('a script', $tue, copy => 'copy() { cp OLD/"$1" NEW/"$2"; }; copy %o %f');
 	how_ok($dir, 'a script', qr/^p+$/, 'docs');
 }

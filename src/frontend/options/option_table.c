@@ -456,8 +456,55 @@ option_value_check_pipe(const char *option, const char *pattern,
 	pg_fatal_hint("The command must contain %%f, which stands for the name of the file; %%%% stands for a percent sign.");
 }
 
-/* A word of a command ends at these characters, also between quotes. */
-#define WORD_ENDS " \t\n\"'=;&|<>()`"
+#define BLANKS " \t\n"
+#define WORD_ENDS BLANKS ";&|<>"
+
+/*
+ * Is a quoted text the argument of "sh -c"?  Then it begins with the name of
+ * a program, unlike the path of a file with blanks in it.
+ */
+static bool
+is_command(const char *text)
+{
+	size_t		first = strcspn(text, BLANKS);
+
+	return text[first] != '\0' && strcspn(text, "/:%") >= first;
+}
+
+/*
+ * Return the next word of a command, without its quotes, or NULL.  The path
+ * in an argument such as "of=FILE" or "--file=FILE" is a word of its own.
+ */
+static char *
+next_word(char **rest)
+{
+	char	   *from = *rest + strspn(*rest, WORD_ENDS);
+	char	   *word = from;
+	char	   *to = from;
+	char		quote = '\0';
+
+	if (*from == '\0')
+		return NULL;
+	for (; *from != '\0' && (quote || !strchr(WORD_ENDS, *from)); from++)
+	{
+		if (quote == '\0' && (*from == '\'' || *from == '"'))
+		{
+			if (is_command(from + 1))
+				break;
+			quote = *from;
+		}
+		else if (*from == quote)
+			quote = '\0';
+		else if (quote == '\0' && *from == '=' &&
+				 (ssize_t) strspn(word, "abcdefghijklmnopqrstuvwxyz-") >= to - word)
+			to = word;
+		else
+			*to++ = *from;
+	}
+	*rest = *from != '\0' ? from + 1 : from;
+	*to = '\0';
+	return word;
+}
 
 /*
  * Does the command of --pipe-copy store a file where it reads the file?  Then
@@ -474,7 +521,7 @@ find_own_place(const char *pattern)
 	int			n_read = 0;
 	int			n_written = 0;
 
-	while ((word = strsep(&rest, WORD_ENDS)) != NULL)
+	while ((word = next_word(&rest)) != NULL)
 	{
 		bool		has_old = false;
 		bool		has_new = false;
