@@ -33,19 +33,22 @@ static const char load_command[] = "LOAD '$libdir/plugins/pg_pardump'";
 #define OWN_BUILDS "building indexes with the target's own CREATE INDEX"
 
 /*
- * Are the extension's files on the server?  Without them, LOAD would leave an
- * error in the server's log.
+ * Are the extension's files missing on the server?  Then LOAD would leave an
+ * error in the server's log.  If the server cannot list its extensions, for
+ * example because the control file of another one is damaged, the answer is
+ * no, and LOAD is tried.
  */
 static bool
-library_is_installed(PGconn *conn)
+library_is_missing(PGconn *conn)
 {
-	PGresult   *res = session_query(conn,
-									"SELECT FROM pg_catalog.pg_available_extensions() e"
-									" WHERE e.name OPERATOR(pg_catalog.=) 'pg_pardump'");
-	bool		found = PQntuples(res) > 0;
+	PGresult   *res = session_exec(conn,
+								   "SELECT FROM pg_catalog.pg_available_extensions() e"
+								   " WHERE e.name OPERATOR(pg_catalog.=) 'pg_pardump'");
+	bool		missing = PQresultStatus(res) == PGRES_TUPLES_OK &&
+		PQntuples(res) == 0;
 
 	PQclear(res);
-	return found;
+	return missing;
 }
 
 /*
@@ -630,7 +633,7 @@ choose_library(Target *target)
 
 	if (options->no_extension)
 		missing = pg_strdup("option --no-extension was specified");
-	else if (!library_is_installed(target->conn))
+	else if (library_is_missing(target->conn))
 		missing = pg_strdup("extension pg_pardump is not available on the target's server");
 	else
 		missing = load_library(target->conn);
