@@ -18,7 +18,7 @@ use PardumpBackup::Drill qw(restore_test);
 use PardumpBackup::Elsewhere qw(write_record note_removal init_store link_store);
 use PardumpBackup::Listing qw(print_table print_json size_text age_text elapsed_text);
 use PardumpBackup::Message qw(inform report with_detail printable quoted counted duration_text option_error show_progress clear_progress end_progress
-  progress_of_line progress_lines);
+  n_warnings progress_of_line progress_lines message_lines);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
   same_globals pipe_file dump_options dump_with_pg_pardump verify_archive target_database run_pg_parrestore run_command);
@@ -239,7 +239,7 @@ sub fill_backup
 	# commands write messages
 	clear_progress();
 	pipe_later_globals($backup, $globals) if defined $config->{pipe} && defined $globals && !$snapshot;
-	run_command($config, 'verify_command', $backup, shown('running verify_command')) if $config->{verify_command};
+	run_command($config, 'verify_command', $backup, defined $label ? { lines => message_lines($label, 'running verify_command') } : {}) if $config->{verify_command};
 	clear_progress();
 	$backup->{verified} = now() if !defined $config->{pipe} || $config->{verify_command};
 	return;
@@ -257,13 +257,13 @@ sub warn_of_strange
 # directory are compared before they are linked.
 sub previous_of
 {
-	my ($good, $server, $sums) = @_;
+	my ($good, $server) = @_;
 	my ($newest) = grep { !$_->{pipe} == !defined $config->{pipe} && belongs_to($_, $server) } @$good;
 
 	return $newest if !$config->{incremental} || !$newest || !$newest->{pipe} || is_sound($newest);
 	report('warning', 'the backup of database ' . quoted(database_of($newest->{folder})) . " cannot be incremental\n"
-		  . 'detail: The last verification of the previous backup ' . title($newest) . " failed, so all rows are dumped.\n");
-	$sums->{warnings}++;
+		  . 'detail: The last verification of the previous backup ' . title($newest) . " failed, so all rows are dumped.\n"
+		  . "hint: If the store failed during the verification, run \"pg_pardump_backup --verify\" again.\n");
 	return;
 }
 
@@ -676,7 +676,7 @@ sub check
 	{
 		my $shown = quoted($databases[$i]);
 		my ($good) = backups($config->{directory}, folder_of($databases[$i]));
-		my $previous = $server ? previous_of($good, $server, \%sums) : undef;
+		my $previous = $server ? previous_of($good, $server) : undef;
 		my $number = sprintf '[%d/%d]', $i + 1, scalar @databases;
 
 		inform("checking database $shown") if $config->{verbose};
@@ -694,7 +694,8 @@ sub check
 			  . (@failed ? 'detail: The ' . (@failed == 1 ? 'database is ' : 'databases are ') . join(', ', @failed) . ".\n" : ''));
 		return BACKUP_FAILED;
 	}
-	print STDERR $sums{warnings} ? 'no errors, but ' . counted($sums{warnings}, 'warning') . " in $all\n" : "no problems found in $all\n";
+	my $warnings = ($sums{warnings} // 0) + n_warnings();
+	print STDERR $warnings ? 'no errors, but ' . counted($warnings, 'warning') . " in $all\n" : "no problems found in $all\n";
 	return SUCCESS;
 }
 

@@ -55,7 +55,7 @@ sub run_check
 	$plan->($text) if $plan;
 	# all archives together need room on one disk
 	print STDERR $config->{verbose} ? $text =~ s/^(?:  free disk space: .*|no problems found.*)\n//mgr
-	  : $text =~ s/^(?:\[\d+\/\d+\] .*\n|A run would .*\n(?:  .*\n)*|no problems found.*\n|\d+ errors?, .*\n|\d+ problems? found: .*\n)//mgr;
+	  : $text =~ s/^(?:\[\d+\/\d+\] .*\n(?!(?:error|warning): )|A run would .*\n(?:  .*\n)*|no problems found.*\n|\d+ errors?, .*\n|\d+ problems? found: .*\n)//mgr;
 	die $error if defined $error;
 	return;
 }
@@ -117,7 +117,6 @@ sub print_sums
 	return if !defined $sums->{free_bytes} || $archives - $reused <= $sums->{free_bytes};
 	report('warning', "the file system of directory \"$config->{directory}\" might be too small for the archives of all databases\n"
 		  . "hint: Specify a directory of a larger file system, or remove old backups.\n");
-	$sums->{warnings}++;
 	return;
 }
 

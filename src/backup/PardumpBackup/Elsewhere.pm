@@ -519,7 +519,7 @@ sub check_missing
 	return if !$n || $n < $of && !$removes;
 	my $text = "the store lacks $n of the $of backups whose records are in directory \"$config->{directory}\"\n"
 	  . "detail: For example, backup \"$missing[0]\" is missing.\n"
-	  . "hint: Check the commands in the configuration. If \"pipe\" leads to another store now, set \"directory\" to an empty directory.\n";
+	  . "hint: Check the commands in the configuration. If the store was emptied, or \"pipe\" leads to another one now, set \"directory\" to an empty directory.\n";
 	die $text if $n == $of && $removes;
 	report('warning', $text);
 	return;

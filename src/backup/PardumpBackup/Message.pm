@@ -10,7 +10,7 @@ use List::Util qw(min);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 our @EXPORT_OK = qw(inform report with_detail printable quoted counted duration_text option_error terminal_width show_progress clear_progress end_progress
-  progress_of_line progress_lines);
+  n_warnings progress_of_line progress_lines message_lines);
 
 # As in help.c.
 use constant MAX_DISTANCE => 2;
@@ -35,11 +35,17 @@ sub inform
 	return;
 }
 
+my $n_warnings = 0;
+
+# How many warnings were reported.
+sub n_warnings { return $n_warnings; }
+
 # An error or a warning.  Lines of the text that begin with "detail: " or "hint: " are
 # messages of their own.
 sub report
 {
 	my ($kind, $text) = @_;
+	$n_warnings++ if $kind eq 'warning';
 	inform($_) foreach split /\n(?=(?:detail|hint): )/, "$kind: " . $text =~ s/\n\z//r;
 	return;
 }
@@ -171,6 +177,21 @@ sub progress_lines
 			$n_shown++;
 		}
 		show_progress($first, @fields, 'time ' . duration_text(clock_gettime(CLOCK_MONOTONIC) - $began));
+	};
+}
+
+# The same for a command of the user: every line is a message.
+sub message_lines
+{
+	my ($title, $verb) = @_;
+	my $began = clock_gettime(CLOCK_MONOTONIC);
+
+	return sub {
+		my ($line) = @_;
+
+		clear_progress();
+		print STDERR "$line\n" if defined $line;
+		show_progress("$title: $verb", 'time ' . duration_text(clock_gettime(CLOCK_MONOTONIC) - $began));
 	};
 }
 
