@@ -79,7 +79,7 @@ choose_compression(const Options *options, int pg_dump_major)
 	{
 		pg_log_error("pg_restore of PostgreSQL %d cannot read archives compressed with \"%s\"",
 					 pg_dump_major,
-					 compress_method_name(options->compress.method));
+					 compress_method_name(spec.method));
 		pg_fatal_hint("Use gzip or none, or use --pg-dump to specify a newer pg_dump.");
 	}
 

@@ -162,8 +162,6 @@ read_option(CommandLine *line, const StockOption *option, const char *arg)
 	option_table_store(line->options, &option->row, arg);
 	if (!option_read_common(line->options, option->letter, arg))
 		read_special(line->options, option->letter, arg);
-	if (line->options->by_stock && line->options->by_stock_option == NULL)
-		line->options->by_stock_option = text;
 	/* as in pg_restore.c:main */
 	if (strcmp(option->row.name, "transaction-size") == 0)
 		line->options->exit_on_error = true;
@@ -171,6 +169,8 @@ read_option(CommandLine *line, const StockOption *option, const char *arg)
 	if (strcmp(option->row.name, "restrict-key") == 0 &&
 		line->options->by_stock == NULL)
 		line->options->by_stock = "";
+	if (line->options->by_stock && line->options->by_stock_option == NULL)
+		line->options->by_stock_option = text;
 	add_arg(&line->all, text);
 	if (strcmp(option->row.name, "section") == 0)
 		line->sections |= strcmp(arg, "pre-data") == 0 ? SECTION_PRE_DATA : SECTION_OTHER;

@@ -392,8 +392,9 @@ describe_archive(const Restore *restore)
 	appendPQExpBufferStr(&text, "  archive: ");
 	if (restore->options.pipe_command == NULL)
 		appendPQExpBuffer(&text, "\"%s\", ", printable(restore->options.restore));
-	appendPQExpBuffer(&text, "database \"%s\", dumped %04d-%02d-%02d %02d:%02d\n  ",
-					  printable(toc->dbname), toc->created[5] + 1900,
+	if (toc->dbname)
+		appendPQExpBuffer(&text, "database \"%s\", ", printable(toc->dbname));
+	appendPQExpBuffer(&text, "dumped %04d-%02d-%02d %02d:%02d\n  ", toc->created[5] + 1900,
 					  toc->created[4] + 1, toc->created[3], toc->created[2],
 					  toc->created[1]);
 	if (restore->archive->manifest)

@@ -35,9 +35,9 @@ regular_file_open(int dir, const char *name, const char **problem)
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		return fd;
 	close(fd);
+	*problem = psprintf("file \"%s\" is not a regular file", printable(name));
 	/* for callers, only ENOENT means that the file does not exist */
 	errno = EINVAL;
-	*problem = psprintf("file \"%s\" is not a regular file", printable(name));
 	return -1;
 }
 

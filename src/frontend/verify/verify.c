@@ -29,8 +29,6 @@
 #include "verify/verify.h"
 #include "verify/verify_list.h"
 
-/* The two files that describe the others, for findings about them. */
-
 /* ----------
  * The state of a verification.
  * ----------
