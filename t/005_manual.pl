@@ -155,10 +155,12 @@ my %foreign = (
 	'faq' => [qw(--no-traverse)],
 	'managed_cloud' => [qw(--hostname --output --query --region --resource-type)],
 	'many_hosts' => [qw(--array --requeue --sshloginfile --wait --wrap)],
-	'nightly_backup' => [qw(--batch --failed --include --no-create-home --no-traverse --now --quiet --rmdirs --shell --system --trust-model)],
+	'nightly_backup' => [qw(--failed --now)],
 	'object_storage' => [qw(--no-traverse --transfers)],
 	'pg_pardump_backup' => [qw(--now)],
+	'restore_tests' => [qw(--no-create-home --now --shell --system)],
 	'sizing' => [ map { slurp_file($_) =~ /(--[a-z][a-z-]+)/g } glob "$tree/bench/*.sh" ],
+	'stored_backups' => [qw(--batch --include --no-traverse --quiet --rmdirs --trust-model)],
 	'uninstall' => [qw(--now)],
 	'upgrade' => [qw(--missing-stats-only)]);
 

@@ -124,9 +124,9 @@ SKIP:
 	local $ENV{RCLONE_CONFIG} = text_file('rclone.conf', "[away]\ntype = alias\nremote = $remote\n");
 	my $recipients = text_file('keys.txt', "$public\n");
 
-	# as nightly_backup.md has it
-	my @lines = slurp_file("$FindBin::RealBin/../doc/nightly_backup.md") =~ /^    ((?:pipe|remove|fetch|list) = .*\brclone .*)$/mg;
-	is(scalar(@lines), 4, 'nightly_backup.md has commands');
+	# as stored_backups.md has it
+	my @lines = slurp_file("$FindBin::RealBin/../doc/stored_backups.md") =~ /^    ((?:pipe|remove|fetch|list) = .*\brclone .*)$/mg;
+	is(scalar(@lines), 4, 'stored_backups.md has commands');
 	my ($file, $dir) = backup_config($node, 'database = shop', 'keep_last = 2',
 		map { s/store:backups\/?/away:/r =~ s/-R \K\S+/$recipients/r =~ s/-i \K[^"]+/$key/r } @lines);
 	foreach my $night (0 .. 3)

@@ -58,12 +58,12 @@ sub stored_backups
 	return [ sort keys %found ];
 }
 
-# ---- the commands of nightly_backup.md
+# ---- the commands of stored_backups.md
 
 my $key = new_path('age.key');
 run_program('age-keygen', '-o', $key);
 my $keys = text_file('keys.txt', slurp_file($key) =~ /public key: (\w+)/ ? "$1\n" : die 'no key');
-my @lines = map { s/-R \K\S+/$keys/r =~ s/-i \K[^"]+/$key/r } split /\n/, recipe_of('nightly_backup.md', 'pipe = ');
+my @lines = map { s/-R \K\S+/$keys/r =~ s/-i \K[^"]+/$key/r } split /\n/, recipe_of('stored_backups.md', 'pipe = ');
 is_deeply([ map { /^(\w+) = / } @lines ], [qw(pipe remove fetch list)], 'the commands of the how-to');
 my ($file, $dir) = backup_config($node, 'jobs = 2', 'database = shop', 'keep_last = 2', "bindir = $bin", @lines);
 
@@ -148,7 +148,7 @@ my ($host, $port) = ($other->host, $other->port);
 unlink $file;
 append_to_file($file, $text =~ s/^host = \K.*/$host/mr =~ s/^port = \K.*/$port/mr);
 chmod 0600, $file;
-my ($rebuild, $restore, @more) = split /\n/, recipe_of('nightly_backup.md', 'pg_pardump_backup --rebuild') =~ s/\S+\.conf/$file/gr;
+my ($rebuild, $restore, @more) = split /\n/, recipe_of('stored_backups.md', 'pg_pardump_backup --rebuild') =~ s/\S+\.conf/$file/gr;
 is_deeply(\@more, [], 'drill: two commands');
 # a connection that breaks
 set_fault($store, 'cut', match => qr/^GET \S*backup\.json/, do => 'cut_answer', bytes => 600, times => 1);
