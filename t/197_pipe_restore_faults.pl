@@ -214,7 +214,7 @@ foreach my $method ('none', $node->pg_version >= 16 ? qw(lz4 zstd) : ())
 	}
 }
 like(pipe_failed(pipe_copy(), 'no large object, gzip', failing_command($stock, 'blob_1003.dat.gz', 'true'), '--retries=0'),
-	qr/error: could not read large objects of entry \d+: its compressed data is cut off\n/, 'no large object, gzip: message');
+	qr/error: could not read large objects of entry \d+: the compressed data is truncated\n/, 'no large object, gzip: message');
 
 # ---- a run that is ended also ends its commands
 

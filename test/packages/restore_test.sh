@@ -75,13 +75,13 @@ expect "good backups" 0 'drill_source/[0-9TZ]+: passed: 2 tables, 100,001 rows.*
 [ "$(sed -n 2p "$WORK/drill_ran")" = "$(id -gn "$user")" ] || die "the server has the groups $(sed -n 2p "$WORK/drill_ran")"
 
 expect "no user" 1 'error: drill_user is not set'
-expect "a user that does not exist" 1 'error: user "nosuchuser" of drill_user does not exist' "drill_user = nosuchuser"
-expect "root" 1 'error: user "root" of drill_user is root' "drill_user = root"
-expect "the owner of the backups" 1 'error: user "postgres" of drill_user owns the backups' "drill_user = postgres"
+expect "a user that does not exist" 1 'error: drill_user "nosuchuser" does not exist' "drill_user = nosuchuser"
+expect "root" 1 'error: drill_user "root" is root' "drill_user = root"
+expect "the owner of the backups" 1 'error: drill_user "postgres" owns the backups' "drill_user = postgres"
 setpriv --reuid="$user" --clear-groups --regid="$(id -g "$user")" sleep 300 &
 sleeper=$!
 remains=$sleeper
-expect "a process of the user" 1 "error: user \"$user\" of drill_user must not run other processes, but runs process $sleeper" "drill_user = $user"
+expect "a process of the user" 1 "error: drill_user \"$user\" must not run other processes, but runs process $sleeper" "drill_user = $user"
 remains=
 kill "$sleeper"
 wait "$sleeper" || true
