@@ -431,7 +431,7 @@ $target->append_conf('postgresql.conf', 'hot_standby = on');
 			EXECUTE FUNCTION other()});
 	($rc, $out, $err) = run_copy($source, 'faults', $target, 'compared', '--compare', '-a', '-t', 'small1');
 	is($rc, 1, '--compare, a value differs');
-	like($err, qr/error: table public\.small1 differs\n.*detail: Rows: 100 in the source, 100 in the target\.\n.*detail: Only in the source: 1 row \(id=7, .*\n.*detail: Only in the target: 1 row \(id=7, t=x\)\.\n/,
+	like($err, qr/error: table public\.small1 differs\n.*detail: Rows: 100 in each\.\n.*detail: Only in the source: 1 row \(id=7, .*\n.*detail: Only in the target: 1 row \(id=7, t=x\)\.\n/,
 		'--compare, a value differs: message');
 	is(sessions_left($source, $target), 0, '--compare: no session left');
 }

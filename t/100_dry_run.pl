@@ -103,7 +103,7 @@ foreach my $options ([ '-j2', '--chunk-size=64kB' ], ['--max-table-segment-pages
 	cmp_ok(scalar(keys %planned), '>=', 4, "$what: tables in the plan");
 	is(chunks_of($dir, 'big') || 1, $plan->{'public.big'}[2], "$what: chunks in the archive")
 	  if $plan->{'public.big'};
-	like(join(qq(\n), @lines), qr/^\d+ tables? in \d+ files?, 3 large objects, about .* to read\n(?:chunk size: .*\n)?compression: \w+\z/m,
+	like(join(qq(\n), @lines), qr/^\d+ tables? in \d+ chunks?, 3 large objects, about .* to read\n(?:chunk size: .*\n)?compression: \w+\z/m,
 		"$what: sums");
 	is($plan->{'(3 large objects)'}[2], 1, "$what: large objects");
 }

@@ -99,7 +99,7 @@ foreach my $columns (80, 120)
 	my ($end) = grep { $lines[$_] =~ /^copied/ } 0 .. $#lines;
 	is_deeply([ grep { length > $columns } @lines[ 0 .. $end - 1 ] ], [],
 		"$columns columns: no line is wider than the terminal") if $columns > 80;
-	like((grep { /^rows 100%/ } @lines)[0], qr{, chunks \d+/\d+, indexes \d/3 *$}, "$columns columns: the last line contains no rate");
+	like((grep { /^rows 100%/ } @lines)[0], qr{, chunks \d+/\d+, (?:objects \d/\d, )?indexes \d/3 *$}, "$columns columns: the last line contains no rate");
 }
 is(sessions_left($source, $target), 0, 'no session is left');
 
