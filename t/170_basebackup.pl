@@ -159,7 +159,8 @@ is($rc, 0, 'pg_checksums finds no damaged page') or diag("$out$err");
 		'--no-sync', '-j2', '-P', '-T', "$location=" . new_path('place'));
 	is("$status$said", '0', '--progress: exit code');
 	like($told, qr/^files 100%, time [\d:]+, (\S+ [kMG]?B) of \1$/m, '--progress: how far it is');
-	like($told, qr/^backed up server ".*" into directory ".*":\n  $n files, \S+ [kMG]B in [\d.]+ s, \S+ [kMG]B\/s\n  WAL from [\dA-F]+\/[\dA-F]+ to [\dA-F]+\/[\dA-F]+ on timeline 1\n\z/m, '--progress: a summary');
+	my $files = $n =~ s/\d\K(?=(?:\d{3})+\z)/,/gr;
+	like($told, qr/^backed up server ".*" into directory ".*":\n  $files files, \S+ [kMG]B in [\d.]+ s, \S+ [kMG]B\/s\n  WAL from [\dA-F]+\/[\dA-F]+ to [\dA-F]+\/[\dA-F]+ on timeline 1\n\z/m, '--progress: a summary');
 
 	my ($rc) = run_program('pg_parbasebackup', connection($node), '-D', new_path('failed'), '-c', 'fast', '-T', '/a=/b', "--log-json=$log");
 	is($rc, 1, '--log-json of a run that fails');
