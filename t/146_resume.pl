@@ -250,9 +250,10 @@ foreach my $kind (sort keys %archives)
 	my $other = start_psql($node, $db);
 	my $pid = $other->('SELECT pg_backend_pid()');
 	$other->("BEGIN; INSERT INTO pardump_restore.done (name, attempt, errors) VALUES ('$missing', 1, 0)");
+	my ($entry) = $missing =~ /(\d+)/;
 	$run = start_parrestore($node, $db, $ours, '--resume', '-j2');
-	wait_in_run($run, 'it tells', sub {
-		return $run->{err} =~ /warning: still waiting after \d+ s for another session to restore entry $missing of the archive
+	wait_in_run($run, 'it names the session', sub {
+		return $run->{err} =~ /warning: still waiting after \d+ s for another session to restore entry $entry of the archive
 .*detail: Process $pid of role "[^"]*", application "[^"]*", from the server's own host: \S.* for \d+ s\.
 .*hint: If that session is stopped/;
 	});

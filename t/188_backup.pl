@@ -134,7 +134,7 @@ good_nights(1);
 is(scalar @{ $kept{shop} }, 3, 'and the next one leaves the newest only');
 night_ok('half_globals', rc => 1, good => [], message => qr/error: the output of pg_dumpall is incomplete/);
 night_ok("damage shop", rc => 1, good => [$odd_folder],
-	message => qr/its\schecksum(.*\n)*.*error: could not back up database "shop": pg_pardump --verify failed with exit code 1/);
+	message => qr/The\schecksum(.*\n)*.*error: could not back up database "shop": pg_pardump --verify failed with exit code 1/);
 night_ok('killed shop', rc => 1, good => [$odd_folder],
 	message => qr/error: could not back up database "shop": pg_pardump was terminated by signal 9/);
 good_nights(2);
