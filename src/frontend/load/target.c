@@ -34,9 +34,8 @@ static const char load_command[] = "LOAD '$libdir/plugins/pg_pardump'";
 
 /*
  * Are the extension's files missing on the server?  Then LOAD would leave an
- * error in the server's log.  If the server cannot list its extensions, for
- * example because the control file of another one is damaged, the answer is
- * no, and LOAD is tried.
+ * error in the server's log.  Returns false if the server cannot list its
+ * extensions, for example because the control file of another one is damaged.
  */
 static bool
 library_is_missing(PGconn *conn)
