@@ -201,14 +201,14 @@ append_to_file("$dir/other", "precious\n");
 dumped_ok(qr/file ".*other" of option --metrics does not contain metrics/, 'another file', "$dir/other");
 is(slurp_file("$dir/other"), "precious\n", 'another file: as it was');
 dumped_ok(qr/could not create file "\/nowhere\/x\.\d+\.tmp": No such file or directory/, 'no directory', '/nowhere/x');
-dumped_ok(qr/could not use the file of option --metrics\n.*detail: File "\Q$dir\E" is not a regular file/, 'a directory', $dir);
+dumped_ok(qr/could not use the file of option --metrics\n.*detail: File "\Q$dir\E" is not a regular file\./, 'a directory', $dir);
 append_to_file("$dir/large", '# HELP pg_pardump_' . 'x' x 1048576);
 dumped_ok(qr/file ".*large" of option --metrics is too large/, 'a file over 1 MB', "$dir/large");
 dumped_ok(qr/could not create file ".*x\.\d+\.tmp": File name too long/, 'a long name', "$dir/" . 'x' x 250);
 mkfifo("$dir/fifo", 0600) or die "could not make a FIFO: $!";
-dumped_ok(qr/could not use the file of option --metrics\n.*detail: File "\Q$dir\E\/fifo" is not a regular file/, 'a FIFO', "$dir/fifo");
+dumped_ok(qr/could not use the file of option --metrics\n.*detail: File "\Q$dir\E\/fifo" is not a regular file\./, 'a FIFO', "$dir/fifo");
 symlink "$dir/shop.prom", "$dir/link" or die "could not make a link: $!";
-dumped_ok(qr/could not use the file of option --metrics\n.*detail: File "\Q$dir\E\/link" is a symbolic link/, 'a symbolic link', "$dir/link");
+dumped_ok(qr/could not use the file of option --metrics\n.*detail: File "\Q$dir\E\/link" is a symbolic link\./, 'a symbolic link', "$dir/link");
 ok(-l "$dir/link", 'a symbolic link: as it was');
 
 $node->stop;
