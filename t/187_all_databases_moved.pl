@@ -86,14 +86,14 @@ is((verified())[0], 0, 'unchanged: exit code of --verify');
 swap(map { archive_of($dir, $_) } qw(first second));
 ($rc, my $said) = verified();
 is($rc, 1, 'swapped, verify: exit code');
-like($said, qr/"toc\.dat" @{[ is_of('second', $oid{second}, 'first') ]}/, 'swapped, verify: the one');
-like($said, qr/"toc\.dat" @{[ is_of('first', $oid{first}, 'second') ]}/, 'swapped, verify: the other');
+like($said, qr/is from another database\n.*detail: The @{[ is_of('second', $oid{second}, 'first') ]}/, 'swapped, verify: the one');
+like($said, qr/is from another database\n.*detail: The @{[ is_of('first', $oid{first}, 'second') ]}/, 'swapped, verify: the other');
 like($said, qr/error: verification of 2 of 4 databases failed\n/, 'swapped, verify: both, and no others');
 ($rc, $err) = restored();
 is($rc, 1, 'swapped, restore: exit code');
-like($err, qr/^pg_parrestore:first: error: archive "\Q@{[ archive_of($dir, 'first') ]}\E" @{[ is_of('second', $oid{second}, 'first') ]}/m,
+like($err, qr/^pg_parrestore:first: error: archive "\Q@{[ archive_of($dir, 'first') ]}\E" is from another database\n.*detail: The @{[ is_of('second', $oid{second}, 'first') ]}/m,
 	'swapped, restore: the one');
-like($err, qr/^pg_parrestore:second: error: archive .* @{[ is_of('first', $oid{first}, 'second') ]}/m, 'swapped, restore: the other');
+like($err, qr/^pg_parrestore:second: error: archive .* is from another database\n.*detail: The @{[ is_of('first', $oid{first}, 'second') ]}/m, 'swapped, restore: the other');
 like($err, qr/error: could not restore 2 of 4 databases\n/, 'swapped, restore: both, and no others');
 is(databases_of_target(), 'postgres', 'swapped, restore: no database is created');
 
@@ -108,7 +108,7 @@ swap(map { archive_of($dir, $_) } qw(first second));
 swap(map { archive_of($dir, $_) } qw(first postgres));
 ($rc, $err) = restored();
 is($rc, 1, 'in place of postgres: exit code');
-like($err, qr/^pg_parrestore:postgres: error: archive .* @{[ is_of('first', $oid{first}, 'postgres') ]}/m, 'in place of postgres: message');
+like($err, qr/^pg_parrestore:postgres: error: archive .* is from another database\n.*detail: The @{[ is_of('first', $oid{first}, 'postgres') ]}/m, 'in place of postgres: message');
 is(value($target, 'postgres', q{SELECT to_regclass('of_first') IS NULL}), 't', 'in place of postgres: nothing goes there');
 is(databases_of_target(), 'postgres second', 'in place of postgres: the other one is restored');
 sql($target, 'postgres', 'DROP DATABASE second');
