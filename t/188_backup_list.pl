@@ -86,7 +86,7 @@ is(scalar(@$listed), 16, 'JSON: a backup for each database of each night');
 		name => $names[2], time => $names[2], database => 'odd name', folder => 'odd=20name',
 		path => "$dir/odd=20name/$names[2]", archive => "$dir/odd=20name/$names[2]/dump",
 		complete => JSON::PP::true, pipe => JSON::PP::false, only_in_store => JSON::PP::false, problem => undef,
-		started => '2027-01-17T08:00:00Z', finished => '2027-01-17T08:00:00Z', age_seconds => 1.125 * DAY,
+		started => '2027-01-17T08:00:00Z', finished => '2027-01-17T08:00:00Z', seconds => 0, age_seconds => 1.125 * DAY,
 		cluster_snapshot => undef,
 		verified => { time => '2027-01-17T08:00:00Z', good => JSON::PP::true, unreadable => JSON::PP::false },
 		kept_until => { time => '2027-01-20T08:00:00Z', newer_backups => 1 } }, 'JSON: what it says');

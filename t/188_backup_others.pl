@@ -111,7 +111,7 @@ my $silent = qr/\A\z/;
 	night_ok('half a backup of another server', $file, $dir, 5, $another, 6, 7, 8);
 	ok(-e $partial, 'half a backup of another server: it stays');
 	like((run_backup(1_800_000_000 + DAY * ++$night, '-v', $file))[2],
-		qr/made and verified backup "\w+": shop\n  1 database, .*\npg_pardump_backup: warning: no old backup was removed: .*\n.*detail: .*\n.*hint: .*\n\z/, 'another server, -v: the last lines');
+		qr/made and verified backup "\w+": shop\n  1 database, .*\npg_pardump_backup: error: no old backup was removed: .*\n.*detail: .*\n.*hint: .*\n\z/, 'another server, -v: the last lines');
 	my ($rc, undef, $err) = run_backup(0, '--adopt', '--list', $file);
 	is($rc, 2, '--adopt with --list: exit code');
 	like($err, qr/error: options --adopt and --list cannot be used together\n/, '--adopt with --list');
