@@ -285,7 +285,7 @@ sub nothing { return; }
 
 {
 	my ($file, $dir) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes');
-	my $missing = qr/^pg_pardump: error: option --cluster-snapshot requires extension pg_pardump in every database\npg_pardump: detail: Database "third": the database has no extension pg_pardump\.$/m;
+	my $missing = qr/^pg_pardump: error: option --cluster-snapshot requires extension pg_pardump in every database\npg_pardump: detail: Database "third" cannot be dumped with this option: the database has no extension pg_pardump\.$/m;
 	is(night($file, [])->{rc}, 0, 'a run with the extension');
 	my @older = map { path_of($dir, $_) } @all;
 	sql($node, 'third', 'DROP EXTENSION pg_pardump');
