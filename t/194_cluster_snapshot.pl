@@ -204,7 +204,7 @@ sub refused_ok
 
 sql($node, $_, 'DROP EXTENSION pg_pardump') foreach qw(second template1);
 refused_ok('databases without the extension',
-	qr/^pg_pardump: error: option --cluster-snapshot requires extension pg_pardump in every database\npg_pardump: detail: Database "template1": the database has no extension pg_pardump\.\npg_pardump: detail: Database "second": .*\npg_pardump: hint: Run CREATE EXTENSION pg_pardump in each database without it\.\npg_pardump: hint: To leave out databases, use --exclude-database\./);
+	qr/^pg_pardump: error: option --cluster-snapshot requires extension pg_pardump in every database\npg_pardump: detail: Database "template1" cannot be dumped with this option: the database has no extension pg_pardump\.\npg_pardump: detail: Database "second" cannot be dumped with this option: .*\npg_pardump: hint: Run CREATE EXTENSION pg_pardump in each database without it\.\npg_pardump: hint: To leave out databases, use --exclude-database\./);
 ($rc, $err, $dir) = dump_all($node, '--cluster-snapshot', '--check');
 is($rc, 1, 'databases without the extension: --check finds it');
 ($rc, $err, $dir) = dump_all($node, '--cluster-snapshot', '--exclude-database=second', '--exclude-database=template1');
