@@ -356,7 +356,7 @@ foreach my $try ([ 'echo x && ', 'does not return the file that the command of "
 	failed_ok('fetch fails: --verify', 2, qr/failed: child process exited with exit code 7.*error: could not verify backup "shop\/$names[1]": pg_pardump --verify failed with exit code 1\n/s, '--verify', 'latest', $file);
 	is(statuses($file), "0 $names[0] not verified $names[1] UNREADABLE", 'fetch fails: it is recorded');
 	make_database($node, 'unread');
-	failed_ok('fetch fails: --restore', 2, qr/failed: child process exited with exit code 7.*error: pg_parrestore failed with exit code 1\n.*hint: .*run the command of "fetch" for "globals\.sql"/s, '--restore', 'latest', '--to=unread', $file);
+	failed_ok('fetch fails: --restore', 2, qr/failed: child process exited with exit code 7.*error: pg_parrestore failed with exit code 1\n.*hint: .*the output of the command of "fetch" for "globals\.sql"/s, '--restore', 'latest', '--to=unread', $file);
 	write_text($file, $text);
 	chmod 0600, $file;
 	my ($rows, $other) = grep { -s } glob "$store/shop/$names[1]/[0-9]*.dat*";
