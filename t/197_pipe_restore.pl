@@ -39,7 +39,9 @@ foreach my $codec (codecs($node))
 		my @read = split /\n/, slurp_file($log);
 		my @first = ('toc.dat', $program eq 'pg_pardump' ? $manifest_name : ());
 		is_deeply([ @read[ 0 .. $#first ] ], \@first, "$what: toc.dat and the manifest are read first");
-		is_deeply([ sort @read ], [ sort @first, data_files($dir) ], "$what: each file is read once");
+		# an empty object without a manifest may be a missing file
+		my @again = $program eq 'pg_dump' && $codec ne 'gzip' ? grep { !-s "$dir/$_" } data_files($dir) : ();
+		is_deeply([ sort @read ], [ sort @first, data_files($dir), @again ], "$what: each file is read once");
 	}
 }
 my $ours = $archives{'pg_pardump gzip'};
@@ -195,8 +197,9 @@ foreach my $name (sort keys %archives)
 	my $dir = $archives{$name};
 	my (undef, $expected) = run_program('pg_pardump', '--verify', $dir);
 	my ($verify_rc, $out, $said) = verify_piped("cat $dir/%f", '-j2');
+	s/^verified archive ".*"| in [\d.]+ s, \S+ \S+\/s$//mg foreach $out, $expected;
 	is("$verify_rc $out", "0 $expected", "--verify, $name: the same result as for a directory") or diag($said);
-	like($said, $name =~ /pg_dump/ ? qr/^pg_pardump: warning: archive "[^\n]*" has no manifest\npg_pardump: detail: Files are read without checksums\.\n\z/ : qr/^\z/, "--verify, $name: messages");
+	like($said, $name =~ /pg_dump/ ? qr/^pg_pardump: warning: archive "[^\n]*" has no manifest\npg_pardump: detail: Files are read without checksums\.\n(?:pg_pardump: warning: [^\n]* returned no data for 1 large object\npg_pardump: detail: [^\n]*: blob_2000\.dat[^\n]*\npg_pardump: hint: [^\n]*\n)?\z/ : qr/^\z/, "--verify, $name: messages");
 }
 foreach my $try (
 	[ $ours, 'exit 3', qr/command for file "[^"]*" failed: child process exited with exit code 3/ ],
