@@ -588,9 +588,10 @@ command_failed_ok('exit code', "the command failed with exit code 3\ndetail: The
 command_failed_ok('a signal', 'the command was terminated by signal 9', 'kill -KILL $$');
 is(read_command('the command', [ '/bin/sh', '-c', "$sleep >/dev/null & echo x" ], most => 1000), "x\n", 'a process in the background');
 my @lines;
-run('the command', [ '/bin/sh', '-c', "echo a >&2; $sleep & echo b >&2" ], lines => sub { push @lines, $_[0] // () });
+my $background = new_path('background');
+run('the command', [ '/bin/sh', '-c', "echo a >&2; $sleep & echo \$! >$background; echo b >&2" ], lines => sub { push @lines, $_[0] // () });
 is_deeply(\@lines, [ 'a', 'b' ], 'a process in the background keeps messages open');
-system_or_bail('pkill', '-f', "^$sleep\$");
+is(kill('TERM', slurp_file($background) =~ /^(\d+)$/), 1, 'a process in the background is there until it is ended');
 wait_until('processes of commands have ended', sub { (run_program('pgrep', '-fc', "^$sleep\$"))[1] == 0 });
 is(read_command('the command', [ '/bin/sh', '-c', 'readlink /proc/$$/fd/0; ps -o tty= -p $$' ], most => 1000), "/dev/null\n?\n", 'no terminal and no input');
 
