@@ -182,7 +182,7 @@ void
 archive_piped_add_empty(PQExpBuffer names, int *n, const char *name)
 {
 	if (*n < MOST_NAMES)
-		appendPQExpBuffer(names, "%s%s", *n > 0 ? ", " : "", name);
+		units_names_add(names, name);
 	else if (*n == MOST_NAMES)
 		appendPQExpBufferStr(names, ", ...");
 	(*n)++;
