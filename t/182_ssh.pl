@@ -15,6 +15,7 @@ use Pardump::Command qw(text_file);
 use Pardump::Compare qw(fingerprint same_when_restored_ok);
 use Pardump::Gate qw(open_gate close_gate);
 use Pardump::GatedDump qw(make_gated gated_options);
+use Pardump::Store qw(sshd_command);
 use Pardump::Tasks qw(recipe);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -37,19 +38,7 @@ mkdir $dir or die "could not make \"$dir\": $!";
 system_or_bail('ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', "$dir/$_") foreach 'host_key', 'key';
 my $port = PostgreSQL::Test::Cluster::get_free_port();
 my $set = join ' ', map { "$_=\"$ENV{$_}\"" } grep { defined $ENV{$_} } qw(PATH LD_LIBRARY_PATH);
-append_to_file("$dir/sshd_config", <<"CONF");
-Port $port
-ListenAddress 127.0.0.1
-HostKey $dir/host_key
-AuthorizedKeysFile $dir/key.pub
-PidFile none
-StrictModes no
-UsePAM no
-PasswordAuthentication no
-KbdInteractiveAuthentication no
-MaxStartups 100
-SetEnv $set
-CONF
+my @sshd_command = sshd_command($dir, "Port $port\nSetEnv $set\n");
 append_to_file("$dir/config", <<"CONF");
 Host one two
   HostName 127.0.0.1
@@ -76,7 +65,7 @@ $ENV{HOME} = $dir;
 
 my $log = "$dir/sshd.log";
 open my $log_file, '>>', $log or die "no log: $!";
-my $sshd = IPC::Run::start([ 'setsid', $path{sshd}, '-D', '-e', '-f', "$dir/sshd_config" ], '<', \'', '>', $log_file, '2>', $log_file);
+my $sshd = IPC::Run::start([ 'setsid', @sshd_command ], '<', \'', '>', $log_file, '2>', $log_file);
 my $sshd_pid = $sshd->{KIDS}[0]{PID};
 
 END

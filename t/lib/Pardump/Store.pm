@@ -25,7 +25,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 
 our @EXPORT_OK = qw(store_problem start_s3_store start_sftp_store set_fault clear_faults times_struck
-  requests forget_requests stored_names store_command in_store client_config $client);
+  requests forget_requests stored_names store_command in_store client_config sshd_command $client);
 
 # The Python of Debian's packages
 my $python = '/usr/bin/python3';
@@ -173,6 +173,29 @@ sub start_s3_store
 	return \%store;
 }
 
+# Writes $dir/sshd_config, which ends with $settings, and returns the command of an SSH server
+# that has the keys $dir/host_key and $dir/key.  OpenSSH 9.8 and later refuse all connections
+# of an address for some seconds after one without the right key.
+sub sshd_command
+{
+	my ($dir, $settings) = @_;
+	write_text_file("$dir/sshd_config", <<"CONF");
+ListenAddress 127.0.0.1
+HostKey $dir/host_key
+AuthorizedKeysFile $dir/key.pub
+PidFile none
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+MaxStartups 100
+$settings
+CONF
+	my @command = (program('sshd'), '-D', '-e', '-f', "$dir/sshd_config");
+	my @no_penalties = ('-o', 'PerSourcePenalties=no');
+	return (@command, (run_program(@command, '-t', @no_penalties))[0] == 0 ? @no_penalties : ());
+}
+
 # Starts an SSH server that serves sftp in a new directory, with the options of internal-sftp
 # in %params: "writer", "reader"; "front" is put in front of the server's command.  Returns
 # a hash with the "settings" of the remote "store", whose identity is the writer's; with
@@ -188,25 +211,16 @@ sub start_sftp_store
 	{
 		run_program('ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', "$dir/$file");
 	}
-	write_text_file("$dir/sshd_config", <<"CONF");
-ListenAddress 127.0.0.1
+	my @command = sshd_command($dir, <<"CONF");
 Port $port{writer}
 Port $port{reader}
-HostKey $dir/host_key
-AuthorizedKeysFile $dir/key.pub
-PidFile none
-StrictModes no
-UsePAM no
-PasswordAuthentication no
-KbdInteractiveAuthentication no
-MaxStartups 100
 Subsystem sftp internal-sftp
 Match LocalPort $port{writer}
   ForceCommand internal-sftp -d $data $params{writer}
 Match LocalPort $port{reader}
   ForceCommand internal-sftp -d $data $params{reader}
 CONF
-	my $pid = start_server("$dir/log", @{ $params{front} // [] }, program('sshd'), '-D', '-e', '-f', "$dir/sshd_config");
+	my $pid = start_server("$dir/log", @{ $params{front} // [] }, @command);
 	wait_for_server('the SSH server', $pid, "$dir/log", sub { -e "$dir/log" && slurp_file("$dir/log") =~ /listening on 127\.0\.0\.1 port $port{reader}\b/ });
 	my ($key) = slurp_file("$dir/host_key.pub") =~ /^(\S+ \S+)/;
 	my %store;
