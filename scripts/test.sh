@@ -199,6 +199,18 @@ print_skipped()
 	fi
 }
 
+# The TAP files that took longest: the time between a line of a file's log and the next
+# is in the log.
+print_slowest()
+{
+	echo "=== slowest test files"
+	awk -F '[][()]+' '
+		FNR == 1 { file = FILENAME; sub(/.*regress_log_/, "", file) }
+		/^\[[0-9:.]+\]\([0-9.]+s\) / { seconds[file] += $3 }
+		END { for (file in seconds) printf "%4d s %s\n", seconds[file], file }' \
+		"$WORK/build/src/tmp_check/log"/regress_log_* | sort -rn | sed 10q
+}
+
 # Have gcov read the counters that programs and server have left next to the
 # object files, and write one line for each line of code and each function:
 #     line|function <TAB> file <TAB> number|name <TAB> times <TAB> source text
@@ -361,6 +373,7 @@ test_one()
 		count_runs >"$WORK/whole.runs"
 		print_coverage "$WORK/quick.runs" "$WORK/whole.runs"
 	fi
+	print_slowest
 	print_skipped
 	echo "PostgreSQL $("$bindir/pg_config" --version | sed 's/^PostgreSQL //'):" \
 		"$PASSED passed, $FAILED failed, $SKIPPED skipped, in $SECONDS s"
