@@ -171,7 +171,7 @@ foreach my $kind (sort keys %archives)
 	my ($restored) = $err =~ /^  by this run: .* rows, (\S+ \S+) in /m;
 	is("$done $expected", "$restored $restored", 'told: the line ends with the bytes that the summary has') or diag($err);
 	unlike($err, qr/^rows.* 0 rows\/s/m, 'told: rows per second');
-	like($err, qr/^the restore of \d+ tables is complete\n  by this run: .*\n  by earlier runs: ~\d\S* \S+ \($files of \d+ chunks, $objects of 30 large objects\)$/m, 'told: on the screen');
+	like($err, qr/^completed the restore of archive ".*" into database ".*":\n  \d+ tables\n  by this run: .*\n  by earlier runs: ~\d\S* \S+ \($files of \d+ chunks, $objects of 30 large objects\)$/m, 'told: on the screen');
 	like(slurp_file($log), qr/"event": ?"resumed", ?"chunks": ?$files, ?"pieces": ?0, ?"large_objects": ?$objects, ?"expected_bytes": ?[1-9]/, 'told: in the log');
 	like(slurp_file($page), qr/<bdi>Restored by earlier runs<.bdi><.th><td><bdi>~\d\S* \S+ \($files of \d+ chunks/, 'told: on the page');
 	cmp_ok(() = slurp_file($log) =~ /"chunk_end"/g, '<', $err =~ /^  by earlier runs: [^(]*\(\d+ of (\d+)/m ? $1 : 0, 'told: the others were loaded');

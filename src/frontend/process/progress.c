@@ -223,6 +223,15 @@ progress_is_shown(void)
 	return progress.shown;
 }
 
+static bool
+has_time(const ProgressLine *line)
+{
+	for (int i = 0; i < line->n_fields; i++)
+		if (strcmp(line->fields[i].before, "time ") == 0)
+			return true;
+	return false;
+}
+
 static void
 show_line(bool at_end)
 {
@@ -231,6 +240,10 @@ show_line(bool at_end)
 	PQExpBufferData text = buffer_new();
 
 	progress.compose(progress.arg, &line, at_end);
+
+	/* A log file must show when a run became slow. */
+	if (!progress.terminal && !has_time(&line))
+		progress_add_time(&line);
 	progress_line_finish(&line, columns, &text);
 	if (progress.terminal)
 	{

@@ -66,7 +66,8 @@ run_figures_append(PQExpBuffer buf, const RunFigures *figures, RunKind kind,
 		(kind == RUN_BACKUP && figures->stored_bytes > 0))
 		appendPQExpBuffer(buf, " stored as %s", units_size(figures->stored_bytes));
 	appendPQExpBuffer(buf, " in %s", units_elapsed(seconds));
-	if (with_rate)
+	/* Bytes of reused files were not read. */
+	if (with_rate && figures->reused_files == 0)
 		appendPQExpBuffer(buf, ", %s", units_rate(figures->raw_bytes, seconds));
 	if (kind == RUN_COPY)
 		appendPQExpBuffer(buf, ", %s sent", units_size(figures->stored_bytes));

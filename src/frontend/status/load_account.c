@@ -320,9 +320,9 @@ print_resumed(const LoadAccount *account, const FileTotals *total,
 	double		seconds = run_clock_seconds();
 
 	append_work(&text, results, &own);
-	fprintf(out, n_missing > 0 || account->incomplete ? "restored %d table%s\n" :
-			"the restore of %d table%s is complete\n",
-			n_tables, units_plural(n_tables));
+	fprintf(out, n_missing > 0 || account->incomplete ? "restored %s:\n" :
+			"completed the restore of %s:\n", account->sides);
+	fprintf(out, "  %d table%s\n", n_tables, units_plural(n_tables));
 	fprintf(out, "  by this run: %s row%s, %s in %s",
 			units_count(total->rows), units_plural(total->rows),
 			units_size(total->raw_bytes), units_elapsed(seconds));

@@ -423,7 +423,8 @@ verify_compose(void *arg, ProgressLine *line, bool at_end)
 	seconds = progress_add_share(line, "", bytes, run->expected_bytes, run->start,
 								 at_end);
 	progress_line_add(line, 0, "", "", "files %d/%d", files, run->n_jobs);
-	progress_line_add(line, 2, "", " stored", "%s", units_size(bytes));
+	progress_line_add(line, 2, "", " stored", "%s of %s", units_size(bytes),
+					  units_size(run->expected_bytes));
 	/* At the end, the summary shows the rate. */
 	if (!at_end)
 		progress_line_add(line, 3, "", "", "%s stored", units_rate(bytes, seconds));
