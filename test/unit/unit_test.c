@@ -31,6 +31,7 @@ static const UnitTest tests[] = {
 	{"crc32c", test_crc32c},
 	{"crc32c_combine", test_crc32c_combine},
 	{"definition_jobs", test_definition_jobs},
+	{"difference_sketch", test_difference_sketch},
 	{"entry_names", test_entry_names},
 	{"estimate", test_estimate},
 	{"extract", test_extract},

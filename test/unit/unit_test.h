@@ -38,6 +38,7 @@ extern void test_compress_spec(void);
 extern void test_crc32c(void);
 extern void test_crc32c_combine(void);
 extern void test_definition_jobs(void);
+extern void test_difference_sketch(void);
 extern void test_entry_names(void);
 extern void test_estimate(void);
 extern void test_extract(void);

@@ -2,12 +2,13 @@
  * difference_sketch.c
  *		Invertible Bloom lookup tables, in levels.
  *
- * A table has cells, in three parts.  A hash is added to one cell of each
+ * A table has cells, in four parts.  A hash is added to one cell of each
  * part, and a cell contains the sums of its hashes.  If all hashes of a cell
- * are the same, this hash can be computed, and is removed from the other two
+ * are the same, this hash can be computed, and is removed from its other
  * cells; so one cell after the other can be read.  This reads all cells, with
- * very few exceptions, if there are fewer different hashes than 4/5 of the
- * cells.
+ * very few exceptions, if there are fewer different hashes than 3/4 of the
+ * cells.  The exceptions are mostly two hashes with the same cell in all
+ * parts: with three parts this was one of 100 tables with 50 hashes.
  *
  * Half of the hashes are at level 0, a quarter at level 1, and so on, and
  * each level has a table of its own.  If there are too many differences, only
@@ -23,11 +24,11 @@
 #include "base/buffer.h"
 #include "compare/difference_sketch.h"
 
-#define PARTS 3
-#define MAX_PART_CELLS 2048
+#define PARTS 4
+#define MAX_PART_CELLS 1536
 
 /* Additional cells, which a small number of hashes needs. */
-#define SPARE_CELLS 24
+#define SPARE_CELLS 64
 
 /* A cell.  A sketch is an array of cells, by level and part. */
 struct DifferenceSketch
