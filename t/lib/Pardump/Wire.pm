@@ -29,8 +29,8 @@ sub new
 	setsockopt($self->{socket}, SOL_SOCKET, SO_RCVTIMEO, pack('l! l!', 180, 0))
 	  or die "could not set a socket's timeout: $!";
 	my $user = $params{user} // getpwuid($<);
-	my $startup = pack('N Z* Z* Z* Z* Z* Z* x', 196608, user => $user,
-		database => $db, options => $params{options} // '');
+	my $startup = pack('N (Z*)8 x', 196608, user => $user, database => $db,
+		options => $params{options} // '', application_name => $params{application_name} // '');
 	$self->send_bytes(pack('N', 4 + length $startup) . $startup);
 	my $result = $self->result;
 	die "could not connect: $result->{error}{message}" if $result->{error};
@@ -81,6 +81,20 @@ sub fields
 	return \%fields;
 }
 
+# The values of a row; NULL is undefined.
+sub row_of
+{
+	my ($body) = @_;
+	my ($place, @values) = (2);
+	while ($place < length $body)
+	{
+		my $len = unpack 'l>', substr($body, $place, 4);
+		push @values, $len < 0 ? undef : substr($body, $place + 4, $len);
+		$place += 4 + ($len < 0 ? 0 : $len);
+	}
+	return \@values;
+}
+
 # What the server says up to the end of a statement, or until it asks for
 # data: error => fields, notices => [messages], debug => [messages of that
 # level], tag, rows => [[values]], copy_in => format and number of columns,
@@ -106,11 +120,16 @@ sub result
 			push @{ $result{ $notice->{severity} =~ /^DEBUG/ ? 'debug' : 'notices' } }, $notice->{message};
 		}
 		elsif ($type eq 'C') { $result{tag} = unpack('Z*', $body); }
-		elsif ($type eq 'D') { push @{ $result{rows} }, [ unpack('x2 (N/a)*', $body) ]; }
+		elsif ($type eq 'D') { push @{ $result{rows} }, row_of($body); }
 		elsif ($type eq 'K') { $result{pid} = $self->{pid} = unpack('N', $body); }
 		elsif ($type eq 'G')
 		{
 			$result{copy_in} = join ' ', unpack('C n n*', $body);
+			return \%result;
+		}
+		elsif ($type eq 'R' && unpack('N', $body) != 0)
+		{
+			$result{error} = { message => 'the server asks for a password' };
 			return \%result;
 		}
 		elsif ($type eq 'Z') { return \%result; }
