@@ -185,6 +185,9 @@ my $standby = start_standby($node);
 	my ($guard, $importer) = map { start_psql($standby, 'b') } 1 .. 2;
 	$guard->($begin);
 	$guard->('SELECT 1');
+	my $early = Pardump::Wire->new($standby, 'b');
+	$early->query($begin);
+	$early->query('SELECT 1');
 	$leader->($begin);
 	my $id = $leader->('SELECT pg_export_snapshot()');
 	my $adopted = $guard->("SELECT pardump.pg_pardump_adopt_snapshot('$id')");
@@ -197,7 +200,7 @@ my $standby = start_standby($node);
 		qr/55000: snapshot "$id" is older than this transaction's snapshot/, 'on a standby, a guard after the snapshot');
 	is($importer->('SELECT count(*) FROM victim'), 500, 'on a standby: the snapshot stays');
 
-	# a guard from before a promotion
+	# a guard from before a promotion, and one from before the snapshot, too
 	my $old = Pardump::Wire->new($standby, 'b');
 	$old->query($begin);
 	$old->query('SELECT 1');
@@ -208,6 +211,9 @@ my $standby = start_standby($node);
 	my $said = eval { $old->query("SELECT pardump.pg_pardump_adopt_snapshot('$new')"); 1 } ? '' : $@;
 	like($said, qr/^snapshot "$new" is older than this transaction's snapshot/, 'a guard from before the promotion: refused');
 	$old->close;
+	$said = eval { $early->query("SELECT pardump.pg_pardump_adopt_snapshot('$id')"); 1 } ? '' : $@;
+	like($said, qr/^snapshot "$id" was taken before the standby was promoted/, 'guard and snapshot from before the promotion: refused');
+	$early->close;
 	$_->() foreach $leader, $guard, $importer, $later;
 }
 

@@ -8,7 +8,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump pump_run sessions wait_in_run wait_until terminate);
-use Pardump::Cluster qw(start_cluster start_standby nothing_left_ok sql value);
+use Pardump::Cluster qw(start_cluster start_standby new_path nothing_left_ok sql value);
 use Pardump::Copy qw(start_load no_temp_files_ok);
 use Pardump::Moment qw(start_moments moment_held moment_go_on stop_moments);
 use Pardump::WholeCluster qw(create_database dump_all);
@@ -101,6 +101,8 @@ sub lost_ok
 	my ($what) = @_;
 	my $before = $count;
 	my $run = copy_held(sub {
+			is(value($standby, 'postgres', "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
+				WHERE relation = 'pg_database'::regclass AND datname = 'second'"), 0, "$what: it has no lock on pg_database");
 			terminate($standby, split /\n/, value($standby, 'postgres', "SELECT pid FROM pg_stat_activity WHERE datname = 'second'"));
 		}, '--cluster-snapshot');
 	is($run->{rc}, 1, "$what: exit code");
@@ -182,6 +184,27 @@ sql($target, 'postgres', "DROP DATABASE IF EXISTS $_") foreach @dbs;
 	count_in_all();
 }
 set_synchronous('', 'on');
+
+# ---- a standby that is promoted, while pg_dump reads the first database
+
+{
+	my $what = 'a promotion';
+	my $dir = new_path('promoted');
+	sql($primary, $_, 'CREATE EXTENSION IF NOT EXISTS pg_pardump') foreach @dbs;
+	replayed();
+	# the guard locks them first
+	my $moments = start_moments($standby, [qr/LOCK TABLE.*counter_of_first/s], { pattern => 0, n => 2 });
+	my $run = start_load('pg_pardump', qw(--all-databases --cluster-snapshot -j1), @excluded,
+		'-d', "host=$moments->{host} port=$moments->{port} dbname=postgres", '-f', $dir);
+	wait_in_run($run, $what, sub { return scalar(my @held = moment_held($moments)) });
+	$standby->promote;
+	moment_go_on($moments);
+	is(end_dump($run), 1, "$what: exit code");
+	like($run->{err}, qr/^pg_pardump:first: error: the standby was promoted during the dump$/m, "$what: the database that is being dumped");
+	like($run->{err}, qr/^pg_pardump:second: error: snapshot ".*" was taken before the standby was promoted$/m, "$what: the next database");
+	is_deeply([ glob "$dir/databases/*/toc.dat" ], [], "$what: there is no archive");
+	stop_moments($moments);
+}
 
 $standby->stop;
 $primary->stop;

@@ -188,6 +188,11 @@ check_database(const Guard *guard)
 }
 
 /*
+ * The database is checked before the transaction, which would otherwise keep a
+ * lock on pg_database: VACUUM FULL of that table would wait for it, and all
+ * new sessions would wait for VACUUM FULL.  A database with a session is not
+ * renamed or dropped.
+ *
  * With a pause of replay, the snapshot is taken later.  Otherwise the first
  * query takes it.  The extension is kept from being dropped, as in every
  * session that calls it.
@@ -196,12 +201,11 @@ static void
 begin_guard(const ClusterSnapshot *snapshot, Guard *guard)
 {
 	interrupt_set_connection(guard->conn);
-	if (snapshot->by_pause)
-		check_database(guard);
+	check_database(guard);
 	session_begin(guard->conn, SESSION_BEGIN_READ_ONLY);
 	if (snapshot->by_pause)
 		return;
-	check_database(guard);
+	PQclear(session_query(guard->conn, "SELECT 1"));
 	server_extension_hold(guard->conn, guard->extension);
 }
 

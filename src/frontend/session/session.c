@@ -56,7 +56,8 @@ const char	session_self_query[] =
 " pg_catalog.txid_current_snapshot(), pg_catalog.current_setting('" MARKER "', true),"
 " (" SESSION_MAY_EXECUTE("pg_catalog.pg_control_system()") "),"
 " (" SESSION_MAY_EXECUTE("pg_catalog.pg_control_system();pg_catalog.pg_control_checkpoint();"
-						 "pg_catalog.pg_control_recovery()") ")";
+						 "pg_catalog.pg_control_recovery()") "),"
+" pg_catalog.pg_is_in_recovery()";
 
 void
 session_unexpected(const char *detail)

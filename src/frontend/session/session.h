@@ -137,8 +137,9 @@ extern bool session_may_execute(PGconn *conn, const char *functions);
  * (through a pooler, PQbackendPID() returns another number), the start time
  * of the server in microseconds since 1970 (two servers may use the same
  * process IDs, for example in containers), the snapshot with the running
- * transactions, the marker, and whether the role may call
- * pg_control_system(), and the other functions of pg_control, too.
+ * transactions, the marker, whether the role may call pg_control_system(),
+ * and the other functions of pg_control, too, and whether the server is in
+ * recovery.
  */
 extern const char session_self_query[];
 enum
@@ -148,7 +149,8 @@ enum
 	SELF_SNAPSHOT,
 	SELF_MARKER,
 	SELF_MAY_IDENTIFY,
-	SELF_MAY_READ_CONTROL
+	SELF_MAY_READ_CONTROL,
+	SELF_IN_RECOVERY
 };
 
 /* The first of these columns. */

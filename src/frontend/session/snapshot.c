@@ -75,7 +75,7 @@ snapshot_begin_leader(PGconn *conn, const Options *options, const char *import)
 	{
 		pg_log_error("snapshot \"%s\" is not the one that was taken for all databases",
 					 import);
-		pg_log_error_detail("The server was restarted during the run, and another session has exported a snapshot of the same name.");
+		pg_log_error_detail("The standby was promoted, or the server was restarted and another session has exported a snapshot of the same name.");
 		pg_fatal_hint("Take the snapshot of all databases again.");
 	}
 
@@ -90,8 +90,10 @@ char *
 snapshot_identity(PGconn *conn)
 {
 	PGresult   *res = session_query(conn, session_self_query);
-	char	   *identity = psprintf("%s %s", PQgetvalue(res, 0, SELF_SERVER_START),
-									PQgetvalue(res, 0, SELF_SNAPSHOT));
+	char	   *identity = psprintf("%s %s%s", PQgetvalue(res, 0, SELF_SERVER_START),
+									PQgetvalue(res, 0, SELF_SNAPSHOT),
+									result_is_true(res, 0, SELF_IN_RECOVERY) ?
+									" in recovery" : "");
 
 	PQclear(res);
 	return identity;
@@ -104,7 +106,8 @@ snapshot_try_import(PGconn *conn, const char *snapshot, const char *identity)
 
 	/*
 	 * After a restart the server uses the names of snapshots again, so the
-	 * name may belong to another program's snapshot.
+	 * name may belong to another program's snapshot.  After a promotion the
+	 * identity differs, too.
 	 */
 	if (import_snapshot(conn, snapshot, true) &&
 		strcmp(snapshot_identity(conn), identity) == 0)

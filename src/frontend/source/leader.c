@@ -423,6 +423,11 @@ begin_snapshot(Source *source, ServerExtension *extension, bool *is_sound)
 											  options, extension);
 	char	   *snapshot;
 
+	/*
+	 * Before the snapshot is taken: a promotion after this is found at the
+	 * end.
+	 */
+	source->on_standby = session_is_true(source->conn, session_recovery_query);
 	if (import)
 		source->exporter_query = snapshot_exporter_query(source->conn, import);
 	if (standbys && !options->check && !options->dry_run)

@@ -191,8 +191,6 @@ struct LeaderSession
 	const DumpPlan *plan;
 	PGconn	   *next;			/* the session that will replace it, and */
 	PGconn	   *other;			/* the one that sees changes; or NULL */
-	bool		on_standby;		/* the server is a standby, or was one at
-								 * first */
 	bool		finished;		/* all jobs are done, transaction ended */
 	bool		is_silent;		/* do not show messages from the server */
 	int64		exporter_seen;	/* when the exporter was last checked */
@@ -229,12 +227,23 @@ leader_session_receive_notice(void *arg, const PGresult *res)
 		connection_show_notice(NULL, PQresultErrorMessage(res));
 }
 
+/* See snapshot_identity(). */
+pg_noreturn static void
+refuse_promoted(void)
+{
+	pg_log_error("the standby was promoted during the dump");
+	pg_log_error_detail("Index entries might be missing for rows that the snapshot sees.");
+	pg_fatal_hint("Run the same command again.");
+}
+
 void
 leader_session_begin(Source *source, const DumpPlan *plan)
 {
 	LeaderSession *session = pg_malloc0(sizeof(LeaderSession));
 
-	session->on_standby = session_is_true(source->conn, session_recovery_query);
+	/* pg_dump has read the catalogs, with their indexes. */
+	if (source->on_standby && !session_is_true(source->conn, session_recovery_query))
+		refuse_promoted();
 	session->age.may_ask = source->rights.age;
 	/* The snapshot of this run is new, so its age need not be checked yet. */
 	if (source->options->snapshot == NULL)
@@ -289,11 +298,11 @@ was_lost_by(LeaderSession *session, const char *words)
 		pg_log_error("the server terminated the session that held the locks on all tables");
 		pg_fatal_detail("%s", cause);
 	}
-	if (session->on_standby || session->source->options->tasks)
+	if (session->source->on_standby || session->source->options->tasks)
 	{
 		pg_log_error("lost the connection that held the locks on all tables");
 		pg_log_error_detail("%s", cause);
-		pg_fatal_detail(session->on_standby ?
+		pg_fatal_detail(session->source->on_standby ?
 						"On a standby, no other session can replace it, because replay might remove rows that the snapshot needs." :
 						"With --tasks, no other session can replace it, because only tasks have its snapshot.");
 	}
@@ -388,7 +397,7 @@ replace(LeaderSession *session)
 static int
 answer_ms(const LeaderSession *session)
 {
-	return session->on_standby ? STANDBY_ANSWER_MS : ANSWER_MS;
+	return session->source->on_standby ? STANDBY_ANSWER_MS : ANSWER_MS;
 }
 
 /*
@@ -413,14 +422,15 @@ ask(LeaderSession *session, const char *sql, ExecStatusType expected)
 
 /*
  * Does the server plan the queries that read the rows of a table, so that it
- * may use an index?  If it reads all rows, or blocks, it uses none.
+ * may use an index?  If it reads all rows, or blocks, it uses none, except
+ * for policies of row security.
  */
 static bool
 may_use_index(const DumpTables *tables)
 {
 	for (int i = 0; i < tables->n_tables; i++)
 		if (tables->tables[i].filter || tables->tables[i].condition ||
-			tables->tables[i].masks)
+			tables->tables[i].masks || tables->tables[i].row_security)
 			return true;
 	return false;
 }
@@ -439,7 +449,7 @@ check_exporter(LeaderSession *session)
 	PGresult   *res;
 
 	if (source->exporter_query == NULL ||
-		(!session->on_standby && !may_use_index(session->plan->tables)))
+		(!source->on_standby && !may_use_index(session->plan->tables)))
 		return true;
 	res = ask(session, source->exporter_query, PGRES_TUPLES_OK);
 	if (res == NULL)
@@ -448,13 +458,37 @@ check_exporter(LeaderSession *session)
 	{
 		pg_log_error("the transaction that exported snapshot \"%s\" has ended before all rows were read",
 					 printable(name));
-		pg_log_error_detail(session->on_standby ?
+		pg_log_error_detail(source->on_standby ?
 							"On a standby, replay might have removed rows that the snapshot sees." :
 							"An index that was created meanwhile might lack rows that the snapshot sees.");
 		if (source->slot == NULL)
 			pg_log_error_hint("Export a new snapshot, and keep the transaction that exports it open until pg_pardump has finished.");
 		exit(1);
 	}
+	PQclear(res);
+	return true;
+}
+
+/*
+ * Exit with a message if the server was promoted, and rows or large objects
+ * were read with an index.  A page that is split or cleaned after the
+ * promotion loses its dead entries also for older transactions.  Returns
+ * false if the session was lost.
+ */
+static bool
+check_promotion(LeaderSession *session)
+{
+	PGresult   *res;
+
+	if (!session->source->on_standby ||
+		(!may_use_index(session->plan->tables) &&
+		 session->plan->objects->n_objects == 0))
+		return true;
+	res = ask(session, session_recovery_query, PGRES_TUPLES_OK);
+	if (res == NULL)
+		return false;
+	if (!result_is_true(res, 0, 0))
+		refuse_promoted();
 	PQclear(res);
 	return true;
 }
@@ -526,13 +560,14 @@ leader_session_keep(LeaderSession *session)
 		was_lost(session);
 
 	/*
-	 * Check early, because without the exporter the run fails anyway, and
-	 * otherwise only after hours of reading.
+	 * Check early, because without the exporter, or after a promotion, the
+	 * run fails anyway, and otherwise only after hours of reading.
 	 */
 	if (source->conn &&
 		clock_monotonic_ms() >= session->exporter_seen + EXPORTER_LOOK_MS)
 	{
-		(void) check_exporter(session);
+		if (check_exporter(session))
+			(void) check_promotion(session);
 		session->exporter_seen = clock_monotonic_ms();
 	}
 	if (source->conn == NULL)
@@ -591,7 +626,7 @@ leader_session_finish(LeaderSession *session)
 {
 	PGresult   *res;
 
-	if (!check_exporter(session))
+	if (!check_exporter(session) || !check_promotion(session))
 		return;
 	res = ask(session, dump_tables_query(session->source->conn, session->plan->tables),
 			  PGRES_TUPLES_OK);

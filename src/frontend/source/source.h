@@ -43,6 +43,7 @@ typedef struct Source
 								 * for workers */
 	char	   *exporter_query; /* finds the exporter of an imported snapshot
 								 * (snapshot.h), or NULL */
+	bool		on_standby;		/* conn's snapshot was taken in recovery */
 	WalHistory *history;		/* for the next incremental dump; or NULL */
 	WorkerState *states;		/* --jobs workers and their exported
 								 * snapshots, in shared memory */

@@ -24,6 +24,7 @@
 typedef enum SnapshotState
 {
 	SNAPSHOT_COMPLETE,
+	SNAPSHOT_OF_RECOVERY,		/* complete, and taken on a standby */
 	SNAPSHOT_INCOMPLETE,		/* must not be imported */
 	SNAPSHOT_UNREADABLE			/* the role cannot read the file */
 } SnapshotState;
@@ -88,11 +89,13 @@ static SnapshotState
 check_by_extension(PGconn *conn, const char *snapshot)
 {
 	PGresult   *res = session_query_params(conn, extension_query, 1, &snapshot, 0);
-	bool		incomplete = result_is_true(res, 0, 0) &&
+	bool		in_recovery = result_is_true(res, 0, 0);
+	bool		incomplete = in_recovery &&
 		result_is_true(res, 0, 1) && !result_is_true(res, 0, 2);
 
 	PQclear(res);
-	return incomplete ? SNAPSHOT_INCOMPLETE : SNAPSHOT_COMPLETE;
+	return incomplete ? SNAPSHOT_INCOMPLETE :
+		in_recovery ? SNAPSHOT_OF_RECOVERY : SNAPSHOT_COMPLETE;
 }
 
 static SnapshotState
@@ -114,7 +117,7 @@ check_file(PGconn *conn, const char *snapshot)
 	}
 	PQclear(res);
 	return snapshot_text_is_incomplete(&text) ? SNAPSHOT_INCOMPLETE :
-		SNAPSHOT_COMPLETE;
+		text.in_recovery ? SNAPSHOT_OF_RECOVERY : SNAPSHOT_COMPLETE;
 }
 
 /*
@@ -277,6 +280,15 @@ refuse_given(const OverflowLook *look, const char *given)
 	pg_fatal_hint("Export another snapshot when the transactions with many subtransactions have ended, or omit --snapshot.");
 }
 
+/* See snapshot_identity(). */
+pg_noreturn static void
+refuse_promoted(const char *given)
+{
+	pg_log_error("snapshot \"%s\" was taken before the standby was promoted", given);
+	pg_log_error_detail("Index entries might be missing for rows that the snapshot sees.");
+	pg_fatal_hint("Take a new snapshot, and run the same command again.");
+}
+
 /*
  * Has the server replayed WAL since it was started?  It has if it is a
  * promoted standby, or a primary after a crash.
@@ -310,6 +322,8 @@ begin_given(OverflowLook *look, const char *given)
 	session_command(look->conn, "ROLLBACK");
 	if (state == SNAPSHOT_INCOMPLETE)
 		refuse_given(look, given);
+	if (state == SNAPSHOT_OF_RECOVERY && !in_recovery)
+		refuse_promoted(given);
 	if (state == SNAPSHOT_UNREADABLE &&
 		(in_recovery ||
 		 (look->options->snapshot && session_is_true(look->conn, replayed_query))))

@@ -135,7 +135,7 @@ begin_worker(WorkerSession *session, int no)
 	if (!snapshot_try_import(conn,
 							 standby ? standby->snapshot : source->snapshot,
 							 standby ? standby->identity : plan->snapshot_identity))
-		session_lost("the session that exported the snapshot has ended");
+		session_lost("the session that exported the snapshot has ended, or the standby was promoted");
 
 	/*
 	 * Offer the snapshot to others only after it was found complete.  The

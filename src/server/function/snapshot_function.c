@@ -70,7 +70,15 @@
  * replay waits for, or cancels, only sessions that it has listed before
  * (standby.c:ResolveRecoveryConflictWithSnapshot()).  A session that imports
  * a snapshot during that wait is not listed.  So on a standby the guard
- * itself, which is listed, must run until everything has been read.
+ * itself, which is listed, must run until everything has been read.  A guard
+ * that has imported its snapshot may not be listed either; the function cannot
+ * see this.
+ *
+ * The proof ends with a promotion.  The old primary marks index entries as
+ * dead by its own horizon, and the marks reach the standby in full-page images.
+ * Index scans ignore them only in transactions that began in recovery
+ * (genam.c:RelationGetIndexScan()), so sessions that import L later would miss
+ * rows.
  *
  * The contents of a snapshot are read from the server's own file, and are not
  * an argument.  With invented contents, a running transaction could seem to
@@ -86,6 +94,7 @@
 #include <unistd.h>
 
 #include "access/transam.h"
+#include "access/xlog.h"
 #include "storage/fd.h"
 #include "storage/procarray.h"
 #include "utils/builtins.h"
@@ -409,6 +418,12 @@ pg_pardump_adopt_snapshot(PG_FUNCTION_ARGS)
 	check_guard();
 	text = read_snapshot(id);
 	adopted = make_snapshot(id, &text);
+	/* see snapshot_identity() in the programs' snapshot.h */
+	if (adopted->takenDuringRecovery && !RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("snapshot \"%s\" was taken before the standby was promoted",
+						id)));
 	if (!is_not_newer(GetTransactionSnapshot(), adopted))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
