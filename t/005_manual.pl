@@ -160,7 +160,7 @@ my %foreign = (
 	'pg_pardump_backup' => [qw(--now)],
 	'restore_tests' => [qw(--no-create-home --now --shell --system)],
 	'sizing' => [ map { slurp_file($_) =~ /(--[a-z][a-z-]+)/g } glob "$tree/bench/*.sh" ],
-	'stored_backups' => [qw(--batch --include --no-traverse --quiet --rmdirs --trust-model)],
+	'stored_backups' => [qw(--batch --config --include --no-traverse --quiet --rmdirs --trust-model)],
 	'uninstall' => [qw(--now)],
 	'upgrade' => [qw(--missing-stats-only)]);
 
