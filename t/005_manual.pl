@@ -156,7 +156,7 @@ my %foreign = (
 	'managed_cloud' => [qw(--hostname --output --query --region --resource-type)],
 	'many_hosts' => [qw(--array --requeue --sshloginfile --wait --wrap)],
 	'nightly_backup' => [qw(--failed --now)],
-	'object_storage' => [qw(--no-traverse --transfers)],
+	'object_storage' => [qw(--config --no-traverse --transfers)],
 	'pg_pardump_backup' => [qw(--now)],
 	'restore_tests' => [qw(--no-create-home --now --shell --system)],
 	'sizing' => [ map { slurp_file($_) =~ /(--[a-z][a-z-]+)/g } glob "$tree/bench/*.sh" ],
