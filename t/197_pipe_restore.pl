@@ -172,12 +172,15 @@ my $logged = "echo %f >>$log; cat $ours/%f";
 	no_temp_files_ok('-l of a missing archive');
 
 	my $lines = text_file('list', join '', grep { /^;|small/ } split /^/, $list);
-	my $db = pipe_copy();
-	unlink $log;
-	($rc, undef, $err) = pipe_into($db, $logged, '-L', $lines);
-	is("$rc$err", '0', '-L: exit code');
-	is(value($node, $db, 'SELECT count(*) FROM small'), 1000, '-L: rows');
-	is(slurp_file($log), "toc.dat\n$manifest_name\n" . table_file($ours, 'small') . "\n", '-L: only the selected file is read');
+	foreach my $options ([ '-L', $lines ], [ '-t', 'small', '-n', 'public' ])
+	{
+		my $db = pipe_copy();
+		unlink $log;
+		($rc, undef, $err) = pipe_into($db, $logged, @$options);
+		is("$rc$err", '0', "$options->[0]: exit code");
+		is(value($node, $db, 'SELECT count(*) FROM small'), 1000, "$options->[0]: rows");
+		is(slurp_file($log), "toc.dat\n$manifest_name\n" . table_file($ours, 'small') . "\n", "$options->[0]: only the selected file is read");
+	}
 }
 unlink $log;
 my ($check_rc, $check, $check_err) = pipe_into(pipe_copy(), $logged, '--check');
