@@ -65,7 +65,7 @@ refused_ok(qr/--chunk-size and --max-table-segment-pages cannot be used together
 	'size and pages', @db, '--chunk-size=1MB', '--max-table-segment-pages=2');
 foreach my $size ('0', '-1', 'x', '1XB', '1.5MB', '', '99999999TB', '1MB1')
 {
-	refused_ok(qr/invalid value "\Q$size\E" for option --chunk-size\n.*hint: Specify a number greater than 0 with unit /,
+	refused_ok(qr/invalid value "\Q$size\E" for option --chunk-size\n.*hint: Specify a whole number greater than 0 with unit /,
 		"--chunk-size=$size", @db, "--chunk-size=$size");
 }
 # a unit that was forgotten
@@ -74,7 +74,7 @@ foreach my $size ('12', '1', '1048575', '64 ')
 	like(
 		refused_ok(qr/invalid value "$size" for option --chunk-size: unit is missing/,
 			"--chunk-size=$size", @db, "--chunk-size=$size"),
-		qr/hint: Use "B", "kB", "MB", "GB", or "TB", for example "${size}MB"/, "--chunk-size=$size: hint");
+		qr/hint: Use "B", "kB", "MB", "GB" or "TB", for example "${size}MB"/, "--chunk-size=$size: hint");
 }
 accepted_ok("--chunk-size=$_", @db, "--chunk-size=$_") foreach '1048576', '20000B', '12 kB';
 foreach my $bad ([ '-j0', qr/-j\/--jobs must be in range/ ],

@@ -271,7 +271,7 @@ refused_ok('--all-databases', 'pg_pardump', '--no-sync', '--all-databases', '-d'
 	my @blind = ('pg_pardump', '--no-sync', @as_dumper, '-d', $db, '--no-extension');
 	my ($rc, undef, $err) = run_program(@blind, '-f', new_path('blind'));
 	is($rc, $affected ? 1 : 0, 'no role may read the file: exit code');
-	like($err, qr/^pg_pardump: error: cannot check whether snapshots of this standby are complete\n.*\n.*; PostgreSQL \d+\.\d+ fixes this bug\.\n.*hint: Update the standby;.*--allow-affected-standby/m,
+	like($err, qr/^pg_pardump: error: cannot check whether snapshots of this standby are complete\n.*\n.*; PostgreSQL \d+\.\d+ fixes this bug\.\n.*hint: Update the standby, .*\n.*hint: .*CREATE EXTENSION pg_pardump;\n.*hint: .*--allow-affected-standby/m,
 		'no role may read the file: message') if $affected;
 	sql($primary, 'db', 'GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) TO dumper');
 	replay();

@@ -213,7 +213,7 @@ check_deaths(const char *dir)
 			   "unit_test: hint: Run the same command again.\n",
 			   "as the last one, too");
 	child_ends(put_longer, archive, 1,
-			   "unit_test: error: could not rewrite file \"m\" after a worker was lost: its data has changed\n"
+			   "unit_test: error: could not write file \"m\" again after a worker was lost: the server returned different data\n"
 			   "unit_test: hint: Run the same command again.\n",
 			   "longer than there is room for");
 	child_ends(put_beyond, archive, 1,

@@ -232,12 +232,7 @@ backup_server_open(Backup *backup, const char *progname)
 	const Options *options = backup->options;
 
 	backup->conn = connection_open_leader(options, progname);
-	if (PQserverVersion(backup->conn) < MIN_SERVER_VERSION)
-	{
-		pg_log_error("server version %s is too old",
-					 PQparameterStatus(backup->conn, "server_version"));
-		pg_fatal_hint("Use pg_basebackup for servers older than PostgreSQL 15.");
-	}
+	connection_require_version(backup->conn, MIN_SERVER_VERSION, "15");
 	backup->server.version =
 		pg_strdup(PQparameterStatus(backup->conn, "server_version"));
 	backup->server.major = PQserverVersion(backup->conn) / 10000;

@@ -196,7 +196,7 @@ tar_archive_put(TarArchive *archive, int piece, const void *frame, size_t len)
 	word = piece_word(archive, piece);
 	if ((word & PIECE_PLACED) && word >> PIECE_END_SHIFT != begin + len)
 	{
-		pg_log_error("could not rewrite file \"%s\" after a worker was lost: its data has changed",
+		pg_log_error("could not write file \"%s\" again after a worker was lost: the server returned different data",
 					 archive->path);
 		pg_fatal_hint(AGAIN_HINT);
 	}

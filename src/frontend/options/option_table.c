@@ -88,7 +88,7 @@ pg_noreturn static void
 reject_size(const char *arg, const char *option)
 {
 	pg_log_error("invalid value \"%s\" for option %s", arg, option);
-	pg_fatal_hint("Specify a number greater than 0 with unit \"B\", \"kB\", \"MB\", \"GB\" or \"TB\", for example \"64MB\".");
+	pg_fatal_hint("Specify a whole number greater than 0 with unit \"B\", \"kB\", \"MB\", \"GB\" or \"TB\", for example \"1536MB\".");
 }
 
 /*
@@ -119,7 +119,7 @@ option_value_size(const char *arg, const char *option)
 	{
 		pg_log_error("invalid value \"%s\" for option %s: unit is missing",
 					 arg, option);
-		pg_fatal_hint("Use \"B\", \"kB\", \"MB\", \"GB\", or \"TB\", for example \"%sMB\".  A number without a unit means bytes, and must be at least %d.",
+		pg_fatal_hint("Use \"B\", \"kB\", \"MB\", \"GB\" or \"TB\", for example \"%sMB\".  A number without a unit means bytes, and must be at least %d.",
 					  arg, LEAST_WITHOUT_UNIT);
 	}
 	if (*end == '\0')

@@ -334,7 +334,7 @@ task_options_read_planned(const char *text, int n_planned, int *task,
 	{
 		pg_log_error("the plan is for %d task%s, not for %d",
 					 n_planned, units_plural(n_planned), *n_tasks);
-		pg_fatal_hint("Use --task=%d/%d.", Min(*task, n_planned - 1), n_planned);
+		pg_fatal_hint("Use --task=I/%d, with I from 0 to %d.", n_planned, n_planned - 1);
 	}
 }
 
@@ -456,8 +456,8 @@ own_options_check(const Options *options, const OptionTable *table)
 			"--all-databases creates the databases, and does not drop existing objects.");
 	if (options->no_role_passwords && !options->all_databases &&
 		!options->roles)
-		pg_fatal("option %s requires option %s", "--no-role-passwords",
-				 "--all-databases");
+		pg_fatal("option %s requires option %s or %s", "--no-role-passwords",
+				 "--all-databases", "--roles");
 	if (options->pause_synchronous && options->also_from.head == NULL &&
 		!options->cluster_snapshot)
 		pg_fatal("option %s requires option %s or %s", "--pause-synchronous",

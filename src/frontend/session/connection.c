@@ -586,6 +586,18 @@ limit_attempt(void)
 	setenv("PGCONNECT_TIMEOUT", CppAsString2(CONNECTION_ATTEMPT_S), 0);
 }
 
+void
+connection_require_version(const PGconn *conn, int version, const char *name)
+{
+	if (PQserverVersion(conn) >= version)
+		return;
+	pg_log_error("server \"%s\" has version %s, but %s requires PostgreSQL %s or newer",
+				 connection_server_name(conn),
+				 PQparameterStatus(conn, "server_version"),
+				 this_program_name(), name);
+	pg_fatal_hint("For older servers, use pg_dump, pg_restore or pg_basebackup.");
+}
+
 /*
  * Check the server's version, and prepare a new connection like all others.
  */
@@ -598,12 +610,7 @@ prepare(PGconn *conn)
 	 * these settings in their connection strings.
 	 */
 	tcp_setting_apply(conn);
-	if (PQserverVersion(conn) < MIN_SERVER_VERSION)
-	{
-		pg_log_error("server version %s is too old",
-					 PQparameterStatus(conn, "server_version"));
-		pg_fatal_hint("Use pg_dump for servers older than PostgreSQL 9.6.");
-	}
+	connection_require_version(conn, MIN_SERVER_VERSION, "9.6");
 	interrupt_set_connection(conn);
 	return conn;
 }

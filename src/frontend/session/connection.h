@@ -253,6 +253,10 @@ extern const char *connection_words(const PGconn *conn);
 /* A server in messages: its host or socket directory, and its port; owned. */
 extern char *connection_server_name(const PGconn *conn);
 
+/* Exit with a message if the server is older than this version. */
+extern void connection_require_version(const PGconn *conn, int version,
+									   const char *name);
+
 /* Does the connection use a Unix-domain socket? */
 extern bool connection_is_unix_socket(const PGconn *conn);
 

@@ -214,14 +214,17 @@ judge_version(OverflowLook *look)
 	{
 		pg_log_warning("cannot check whether snapshots of %s are complete; rows might be wrong, and the standby might be damaged",
 					   server);
-		pg_log_warning_detail("The server might export a snapshot without the running transactions, and the role may not read the file of the snapshot.");
+		pg_log_warning_detail("Because of a bug, the server might export a snapshot without the running transactions, and the role may not read the file of the snapshot.");
 		pg_log_warning_detail("%s", fixed);
 		return;
 	}
 	pg_log_error("cannot check whether snapshots of %s are complete", server);
-	pg_log_error_detail("The server might export a snapshot without the running transactions; then rows are wrong, and the standby might be damaged.  The role may not read the file of the snapshot.");
+	pg_log_error_detail("Because of a bug, the server might export a snapshot without the running transactions; then rows are wrong, and the standby might be damaged.  The role may not read the file of the snapshot.");
 	pg_log_error_detail("%s", fixed);
-	pg_fatal_hint("Update the standby; or, on the primary, CREATE EXTENSION pg_pardump, or GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) to the role; or dump the primary.  Use --allow-affected-standby to dump this standby anyway.");
+	pg_log_error_hint("Update the standby, or dump the primary.");
+	pg_log_error_hint("To check snapshots, run on the primary in database \"%s\", as a superuser: CREATE EXTENSION pg_pardump;",
+					  printable(PQdb(look->conn)));
+	pg_fatal_hint("Use --allow-affected-standby to dump this standby anyway.");
 }
 
 /* ----------
@@ -343,7 +346,7 @@ give_up(const OverflowLook *look, const char *tried, const char *longer)
 {
 	pg_log_error("could not take a complete snapshot on %s in %s",
 				 server_words(look), tried);
-	pg_log_error_detail("A transaction on the primary has 64 or more subtransactions, or, with wal_level = logical, has first written in a subtransaction.  Until it and all older transactions have ended, the server exports snapshots without the running transactions; importing one would damage the standby.");
+	pg_log_error_detail("A transaction on the primary has 64 or more subtransactions, or, with wal_level = logical, has first written in a subtransaction.  Until it and all older transactions have ended, a bug makes the server export snapshots without the running transactions; importing one would damage the standby.");
 	pg_log_error_detail("%s", fixed_words(look->conn));
 	pg_fatal_hint(snapshot_is_fixed(PQserverVersion(look->conn)) ?
 				  "Run the same command again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary." :

@@ -33,8 +33,12 @@ stock_pg_dumpall_find(const Options *options, const char *argv0)
 
 	if (path == NULL)
 	{
-		pg_log_error("program \"%s\" was found neither in the directory of %s nor in PATH",
-					 "pg_dumpall", "pg_dump");
+		if (options->pg_dump_path)
+			pg_log_error("program \"%s\" was not found in the directory of \"%s\"",
+						 "pg_dumpall", options->pg_dump_path);
+		else
+			pg_log_error("program \"%s\" was found neither in the directory of %s nor in PATH",
+						 "pg_dumpall", this_program_name());
 		pg_fatal_hint("Install PostgreSQL's client programs, or use --pg-dump to specify the pg_dump in the directory of pg_dumpall.");
 	}
 	return path;

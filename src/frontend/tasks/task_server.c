@@ -254,14 +254,17 @@ check(const char *error, const char *is, const char *expected)
 static void
 refuse_other_rights(PGconn *conn, bool may_ask)
 {
-	PGresult   *res = session_query(conn, "SELECT CURRENT_USER");
+	char	   *role = session_value(conn, "SELECT CURRENT_USER");
 
 	pg_log_error("could not verify that this is the leader's server");
 	pg_log_error_detail(may_ask ?
 						"Role \"%s\" may execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() here, but the leader's role could not." :
 						"Role \"%s\" may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() here, but the leader's role could.",
-						printable(PQgetvalue(res, 0, 0)));
-	pg_fatal_hint("GRANT or REVOKE the privilege to execute these functions, so that it is the same for both.");
+						printable(role));
+	if (may_ask)
+		pg_fatal_hint("Use -d/--dbname to connect to the leader's database.  If the privilege was granted after the leader had started, start the leader and all tasks again.");
+	pg_fatal_hint("Use -d/--dbname to connect to the leader's database, or, as a superuser, run in database \"%s\": GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint(), pg_control_recovery() TO %s;",
+				  printable(PQdb(conn)), printable(fmtId(role)));
 }
 
 /*
