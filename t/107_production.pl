@@ -43,7 +43,7 @@ sub no_session_left
 }
 
 no_session_left();
-refused_ok(qr/server "[^"]+" has only 11 of 12 needed connections left\n.*hint: Use --jobs=10, or raise max_connections/,
+refused_ok(qr/server "[^"]+" has only 11 of 12 needed connections left\n.*hint: Use --jobs=10, or raise max_connections\./,
 	'a superuser and max_connections', @db, '-j12');
 no_session_left();
 accepted_ok('one job less than there are connections', @db, '-j10');
@@ -52,7 +52,7 @@ refused_ok(qr/server "[^"]+" has only 8 of 9 needed connections left\n.*hint: Us
 	'what is reserved for superusers', @db, '-U', 'dumper', '-j9');
 sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 3');
 no_session_left();
-refused_ok(qr/server "[^"]+" has only 2 of 3 needed connections left\n.*hint: Use --jobs=1,/,
+refused_ok(qr/server "[^"]+" has only 2 of 3 needed connections left\n.*hint: Use --jobs=1, or raise the connection limit of role "dumper"\./,
 	'the limit of a role', @db, '-U', 'dumper', '-j3');
 no_session_left();
 accepted_ok('within the limit of a role', @db, '-U', 'dumper', '-j1');
@@ -69,7 +69,7 @@ refused_ok(qr/server "[^"]+" has only 0 of 1 needed connections left\n.*hint: En
 	'no connection left', @db, '-U', 'dumper');
 sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT -1; ALTER DATABASE production CONNECTION LIMIT 4');
 no_session_left();
-refused_ok(qr/server "[^"]+" has only 3 of 4 needed connections left/,
+refused_ok(qr/server "[^"]+" has only 3 of 4 needed connections left\n.*hint: Use --jobs=2, or raise the connection limit of database "production"\./,
 	'the limit of a database', @db, '-U', 'dumper', '-j4');
 sql($node, 'postgres', 'ALTER DATABASE production CONNECTION LIMIT -1');
 

@@ -661,7 +661,7 @@ check_connections(PGconn *conn, const ClusterSide *side, int jobs,
 	pg_log_error_detail("Jobs: %d, databases at a time: %d.", jobs, n_runs);
 	while (jobs > 0 && needed_by(side, jobs, n_databases) > at_most)
 		jobs--;
-	connection_limit_hint(PG_LOG_ERROR, jobs);
+	connection_limit_hint(PG_LOG_ERROR, conn, &connections, jobs);
 	return false;
 }
 

@@ -148,7 +148,7 @@ check_connections(PGconn *conn, int n_workers, int n_builds)
 	if (left < n_workers)
 	{
 		connection_limit_report(PG_LOG_ERROR, conn, left, n_workers);
-		connection_limit_hint(PG_LOG_ERROR, left);
+		connection_limit_hint(PG_LOG_ERROR, conn, &connections, left);
 	}
 	else if (left >= needed)
 		connection_limit_report_hidden(conn, connections.at_least, needed);

@@ -428,7 +428,8 @@ peer_address_for_own_service(const PeerAddress *address, ChildSecrets *secrets)
  * and, if %s is true, the database's.  There are two numbers.  The first
  * counts the sessions that are certainly clients.  The second also counts
  * sessions whose kind the role may not see, but which have a user and a
- * database, because most of these are clients.
+ * database, because most of these are clients.  The third number is the limit
+ * to which the first one belongs.
  */
 static const char left_expression[] =
 "(WITH reserved (n) AS (SELECT COALESCE(pg_catalog.sum(s.setting::pg_catalog.int4), 0)"
@@ -438,20 +439,26 @@ static const char left_expression[] =
 " (SELECT FROM pg_catalog.pg_roles p"
 " WHERE p.rolname OPERATOR(pg_catalog.=) 'pg_use_reserved_connections'"
 " AND pg_catalog.pg_has_role(session_user, p.oid, 'USAGE')))"
-" SELECT pg_catalog.array_agg(LEAST(pg_catalog.current_setting('max_connections')::pg_catalog.int4"
-" OPERATOR(pg_catalog.-) CASE WHEN r.rolsuper THEN 0 ELSE (SELECT n FROM reserved) END"
-" OPERATOR(pg_catalog.-) used.n,"
-" CASE WHEN r.rolconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
-" THEN r.rolconnlimit OPERATOR(pg_catalog.-) used.of_role END,"
-" CASE WHEN %s AND d.datconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
-" THEN d.datconnlimit OPERATOR(pg_catalog.-) used.of_database END) ORDER BY hidden.counted)"
+" SELECT pg_catalog.array_append("
+"pg_catalog.array_agg(LEAST(l.of_server, l.of_role, l.of_database) ORDER BY hidden.counted),"
+" pg_catalog.min(CASE"
+" WHEN l.of_role OPERATOR(pg_catalog.<=) LEAST(l.of_server, l.of_database) THEN 1::pg_catalog.int8"
+" WHEN l.of_database OPERATOR(pg_catalog.<=) l.of_server THEN 2 ELSE 0 END)"
+" FILTER (WHERE NOT hidden.counted))"
 " FROM pg_catalog.pg_roles r, pg_catalog.pg_database d,"
 " (VALUES (false), (true)) hidden (counted), LATERAL (SELECT pg_catalog.count(*) AS n,"
 " pg_catalog.count(*) FILTER (WHERE a.usename OPERATOR(pg_catalog.=) r.rolname) AS of_role,"
 " pg_catalog.count(*) FILTER (WHERE a.datname OPERATOR(pg_catalog.=) d.datname) AS of_database"
 " FROM pg_catalog.pg_stat_activity a"
 " WHERE a.backend_type OPERATOR(pg_catalog.=) 'client backend' OR hidden.counted"
-" AND a.backend_type IS NULL AND a.usename IS NOT NULL AND a.datname IS NOT NULL) used"
+" AND a.backend_type IS NULL AND a.usename IS NOT NULL AND a.datname IS NOT NULL) used,"
+" LATERAL (SELECT pg_catalog.current_setting('max_connections')::pg_catalog.int4"
+" OPERATOR(pg_catalog.-) CASE WHEN r.rolsuper THEN 0 ELSE (SELECT n FROM reserved) END"
+" OPERATOR(pg_catalog.-) used.n AS of_server,"
+" CASE WHEN r.rolconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
+" THEN r.rolconnlimit OPERATOR(pg_catalog.-) used.of_role END AS of_role,"
+" CASE WHEN %s AND d.datconnlimit OPERATOR(pg_catalog.>=) 0 AND NOT r.rolsuper"
+" THEN d.datconnlimit OPERATOR(pg_catalog.-) used.of_database END AS of_database) l"
 " WHERE r.rolname OPERATOR(pg_catalog.=) session_user"
 " AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())";
 
@@ -464,8 +471,8 @@ connection_limit_expression(PGconn *conn, bool of_database)
 }
 
 /*
- * If the role was dropped meanwhile the query returns NULL: no limit is
- * known.
+ * If the role was dropped meanwhile, the array has a single element, NULL: no
+ * limit is known.
  */
 ConnectionsLeft
 connection_limit_read(const PGresult *res, int column)
@@ -477,10 +484,11 @@ connection_limit_read(const PGresult *res, int column)
 	if (PQgetisnull(res, 0, column))
 		return left;
 	numbers = session_numbers(res, column, &n);
-	if (numbers && n == 2)
+	if (numbers && n == 3)
 	{
 		left.at_most = (int) Min(Max(numbers[0], 0), PG_INT32_MAX);
 		left.at_least = (int) Min(Max(numbers[1], 0), PG_INT32_MAX);
+		left.limit = (int) numbers[2];
 	}
 	free(numbers);
 	return left;
@@ -511,37 +519,54 @@ connection_limit_report_hidden(const PGconn *conn, int at_least, int needed)
 	pg_log_warning_detail("Without the privileges of pg_read_all_stats, the role cannot see which sessions are client sessions.");
 }
 
+/* The end of the hints: the limit to raise; owned. */
+static char *
+raise_words(const PGconn *conn, const ConnectionsLeft *left)
+{
+	if (left->limit == CONNECTION_LIMIT_ROLE)
+		return psprintf("or raise the connection limit of role \"%s\".",
+						printable(PQuser(conn)));
+	if (left->limit == CONNECTION_LIMIT_DATABASE)
+		return psprintf("or raise the connection limit of database \"%s\".",
+						printable(PQdb(conn)));
+	return pg_strdup("or raise max_connections.");
+}
+
 void
-connection_limit_hint(int level, int jobs)
+connection_limit_hint(int level, const PGconn *conn,
+					  const ConnectionsLeft *left, int jobs)
 {
 	if (jobs > 0)
-		pg_log_generic(level, PG_LOG_HINT, "Use --jobs=%d, " CONNECTIONS_RAISE,
-					   jobs);
+		pg_log_generic(level, PG_LOG_HINT, "Use --jobs=%d, %s", jobs,
+					   raise_words(conn, left));
 	else
-		pg_log_generic(level, PG_LOG_HINT, "End other sessions, " CONNECTIONS_RAISE);
+		pg_log_generic(level, PG_LOG_HINT, "End other sessions, %s",
+					   raise_words(conn, left));
 }
 
 void
 connection_limit_check_tasks(PGconn *conn, int n_tasks, int n_sessions)
 {
-	int			left = connection_limit_left(conn, true).at_most;
+	ConnectionsLeft left = connection_limit_left(conn, true);
 
-	if (left >= n_sessions)
+	if (left.at_most >= n_sessions)
 		return;
-	connection_limit_report(PG_LOG_WARNING, conn, left, n_sessions);
+	connection_limit_report(PG_LOG_WARNING, conn, left.at_most, n_sessions);
 	pg_log_warning_detail("Number of concurrent tasks: %d.", n_tasks);
-	pg_log_warning_hint("Run fewer tasks at a time, " CONNECTIONS_RAISE "  A task without a connection exits with code 75 and can be run again.");
+	pg_log_warning_hint("Run fewer tasks at a time, %s  A task without a connection exits with code 75 and can be run again.",
+						raise_words(conn, &left));
 }
 
 void
 connection_limit_check_workers(PGconn *conn, int n_workers)
 {
-	int			left = connection_limit_left(conn, true).at_most;
+	ConnectionsLeft left = connection_limit_left(conn, true);
 
-	if (left >= n_workers)
+	if (left.at_most >= n_workers)
 		return;
-	connection_limit_report(PG_LOG_WARNING, conn, left, n_workers);
-	pg_log_warning_hint("Use a smaller number for --jobs, run fewer tasks at a time, " CONNECTIONS_RAISE);
+	connection_limit_report(PG_LOG_WARNING, conn, left.at_most, n_workers);
+	pg_log_warning_hint("Use a smaller number for --jobs, run fewer tasks at a time, %s",
+						raise_words(conn, &left));
 }
 
 /* ----------

@@ -100,7 +100,15 @@ typedef struct ConnectionsLeft
 {
 	int			at_most;		/* if no hidden session is a client */
 	int			at_least;		/* if all hidden sessions are clients */
+	int			limit;			/* the one that leaves at_most */
 } ConnectionsLeft;
+
+enum
+{
+	CONNECTION_LIMIT_SERVER,	/* max_connections */
+	CONNECTION_LIMIT_ROLE,
+	CONNECTION_LIMIT_DATABASE
+};
 
 /*
  * Returns how many connections the limits of the server, of the role and, if
@@ -118,9 +126,6 @@ extern ConnectionsLeft connection_limit_left(PGconn *conn, bool of_database);
 extern char *connection_limit_expression(PGconn *conn, bool of_database);
 extern ConnectionsLeft connection_limit_read(const PGresult *res, int column);
 
-/* The end of the hints about connections. */
-#define CONNECTIONS_RAISE "or raise max_connections or the connection limit of the role or database."
-
 /* The hint if there is no room for index builds only. */
 #define CONNECTIONS_BUILDS_HINT "If connections fail, use smaller numbers for --jobs or --index-jobs."
 
@@ -134,8 +139,12 @@ extern void connection_limit_report(int level, const PGconn *conn, int left,
 extern void connection_limit_report_hidden(const PGconn *conn, int at_least,
 										   int needed);
 
-/* The hint of such a message: how many jobs there is room for; may be 0. */
-extern void connection_limit_hint(int level, int jobs);
+/*
+ * The hint of such a message: how many jobs there is room for (may be 0), and
+ * the limit to raise.
+ */
+extern void connection_limit_hint(int level, const PGconn *conn,
+								  const ConnectionsLeft *left, int jobs);
 
 /*
  * Warn if the server leaves fewer than n_sessions connections.  The n tasks
