@@ -95,7 +95,7 @@ foreach my $to ('into 1', "host=$host port=$port dbname=into2", "postgresql:///i
 
 # ---- what is refused
 
-refused_ok('several databases', qr/\Apg_pardump_backup: error: backup "latest" contains several databases\npg_pardump_backup: detail: It contains "odd name", "shop"\.\npg_pardump_backup: hint: Specify one of them after the backup, for example: --restore latest "odd name"\n\z/, 'latest', $file);
+refused_ok('several databases', qr/\Apg_pardump_backup: error: backup "latest" contains several databases\npg_pardump_backup: detail: It contains "odd name", "shop"\.\npg_pardump_backup: hint: Specify one of them after the backup, for example: pg_pardump_backup --restore latest "odd name" \Q$file\E\n\z/, 'latest', $file);
 refused_ok('another database', qr/\Apg_pardump_backup: error: backup "$names[0]" does not contain database "nosuch"\npg_pardump_backup: detail: It contains "odd name", "shop"\.\n\z/,
 	$names[0], 'nosuch', $file);
 refused_ok('no such backup', qr/error: could not find backup "nosuch"/, 'nosuch', $file);

@@ -210,13 +210,13 @@ foreach my $what ('list', 'index')
 	append_to_file($record, 'x');
 	($good, $report) = tested($config, $home, map { describe_backup($config, $_) } newest_backups($config));
 	is($good, 0, 'restore test, damaged record: the result');
-	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: the latest backup of database "odd name" is not known: the record of backup "odd name\/$names[4]" in the store cannot be used: .*\n${shop}restore test FAILED: 1 database passed, 1 failed, 0 not tested\n\z/,
+	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: the latest backup of database "odd name" is not known\n  detail: The record of backup "odd name\/$names[4]" in the store cannot be used: .*\n${shop}restore test FAILED: 1 database passed, 1 failed, 0 not tested\n\z/,
 		'restore test, damaged record: the report');
 	is_deeply([ map { $_->{name} } find_backups($config, 'latest', 'shop') ], [ $names[4] ], 'damaged record: latest of another database');
 	foreach my $database (undef, 'odd name')
 	{
 		is(eval { find_backups($config, 'latest', $database); '' } // $@ =~ s/cannot be used\K: .*?(?=\nhint)//sr,
-			"the latest backup of database \"odd name\" is not known: the record of backup \"odd name/$names[4]\" in the store cannot be used\nhint: Specify a backup by its name.\n",
+			"the latest backup of database \"odd name\" is not known\ndetail: The record of backup \"odd name/$names[4]\" in the store cannot be used\nhint: Specify a backup by its name.\n",
 			'damaged record: latest of ' . ($database // 'all databases'));
 	}
 	make_database($node, 'into');
@@ -241,7 +241,7 @@ foreach my $what ('list', 'index')
 	is(said(0, '--init', $file), "0pg_pardump_backup: made the index of the store, with 0 backups\n", 'a new store: --init');
 	is(said(0, $file), '0', 'a new store: a run after --init');
 	is(said(1, '--init', $file), "1pg_pardump_backup: error: the store already has an index, which names 2 backups\n"
-		  . "pg_pardump_backup: hint: To make the records of these backups in another directory, run \"pg_pardump_backup --rebuild $file\".\n", 'a store with an index: --init');
+		  . "pg_pardump_backup: hint: To recreate the records of these backups in another directory, run \"pg_pardump_backup --rebuild $file\".\n", 'a store with an index: --init');
 
 	# the directory is enough to make a lost index again
 	unlink(map { "$store/=index/index/$_" } 'index.json', 'index_copy.json') == 2 or die "could not remove the index: $!";
@@ -250,7 +250,7 @@ foreach my $what ('list', 'index')
 	is_deeply(index_names($store), [ "odd=20name/$names[0]", "shop/$names[0]" ], 'a lost index: the new one');
 
 	my ($with_list) = store_without_index(1);
-	like((run_backup($now, '--init', $with_list))[2], qr/\Apg_pardump_backup: error: option --init requires the key "fetch", "pipe" without %D, and no "list"\n/, '--init with "list"');
+	like((run_backup($now, '--init', $with_list))[2], qr/\Apg_pardump_backup: error: option --init cannot be used, because "list" is set\npg_pardump_backup: detail: .*\n\z/, '--init with "list"');
 }
 
 # ---- a directory that is replaced by an older copy
@@ -347,7 +347,7 @@ foreach my $with_list (1, 0)
 	restored_ok('in the directory', $file, $names[0], 'inside', 'latest', '--to=inside');
 	my ($rc, undef, $err) = run_backup($now, '--rebuild', $file);
 	is($rc, 2, 'in the directory: exit code of --rebuild');
-	like($err, qr/\Apg_pardump_backup: error: option --rebuild requires the key "fetch", and "pipe" without %D\npg_pardump_backup: detail: .*\n\z/, 'in the directory: --rebuild');
+	like($err, qr/\Apg_pardump_backup: error: option --rebuild cannot be used, because "pipe" contains %D\npg_pardump_backup: detail: .*\n\z/, 'in the directory: --rebuild');
 }
 
 $node->stop;

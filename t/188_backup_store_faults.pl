@@ -117,7 +117,7 @@ sub statuses
 	my $reason = qr/the command of "fetch" for file "backup\.json" failed with exit code 1\n/;
 	is(statuses($file), "1 $names[0] not verified $names[1] no valid record", 'no record, index: --list');
 	failed_ok('no record, index: --list', 2, qr/\Apg_pardump_backup: error: the record of backup "shop\/$names[1]" in the store cannot be used: $reason.*detail: The command printed: .*\n\z/, '--list', $file);
-	failed_ok('no record, index: latest', 2, qr/error: the latest backup of database "shop" is not known: the record of backup "shop\/$names[1]" in the store cannot be used: $reason/, '--verify', 'latest', $file);
+	failed_ok('no record, index: latest', 2, qr/error: the latest backup of database "shop" is not known\n.*detail: The record of backup "shop\/$names[1]" in the store cannot be used: $reason/, '--verify', 'latest', $file);
 	is((run_backup($now, '--verify', "shop/$names[0]", $file))[0], 0, 'no record, index: another one');
 	failed_ok('no record, index: by name', 2, qr/error: the record of backup "shop\/$names[1]" in the store cannot be used: $reason/, '--verify', "shop/$names[1]", $file);
 	failed_ok('no record, index: --rebuild', 2, qr/\Apg_pardump_backup: error: could not rebuild the record of backup "shop\/$names[1]": $reason(?:.*detail: .*\n)?pg_pardump_backup: rebuilt 1 record in /, '--rebuild', $file);
@@ -134,13 +134,13 @@ sub statuses
 	my ($file, $dir, $store) = reset_ok('list', 0);
 	rename "$store/shop/$names[1]/backup.json", "$store/shop/$names[1]/data-backup.json" or die "could not rename: $!";
 	is(statuses($file), "1 $names[0] not verified $names[1] no valid record", 'a record of another name: --list');
-	failed_ok('a record of another name: latest', 2, qr/error: the latest backup of database "shop" is not known: /, '--verify', 'latest', $file);
+	failed_ok('a record of another name: latest', 2, qr/error: the latest backup of database "shop" is not known\n/, '--verify', 'latest', $file);
 }
 
 # ---- records that are damaged, forged, or of something else
 
 foreach my $try (
-	[ 'no JSON', sub { 'x' }, qr/file "backup\.json" in the store is not valid: invalid JSON/ ],
+	[ 'no JSON', sub { 'x' }, qr/file "backup\.json" in the store is not valid: it is not a JSON object/ ],
 	[ 'an empty file', sub { '' }, qr/the command of "fetch" for file "backup\.json" returned no data/ ],
 	[ 'a large file', sub { $_[0] . ' ' x 70000 }, qr/the command of "fetch" for file "backup\.json" returned more than 65536 bytes/ ])
 {
@@ -157,9 +157,9 @@ foreach my $try (
 	my %backup = (folder => 'shop', name => $names[1]);
 	is(PardumpBackup::Elsewhere::check_record($config, \%backup, $text)->{number}, 2, 'a record');
 	foreach my $try (
-		[ 'a truncated one', sub { substr $_[0], 0, 40 }, 'invalid JSON' ],
-		[ 'an array', sub { '[1]' }, 'invalid JSON' ],
-		[ 'deep arrays', sub { '[' x 10000 }, 'invalid JSON' ],
+		[ 'a truncated one', sub { substr $_[0], 0, 40 }, 'it is not a JSON object' ],
+		[ 'an array', sub { '[1]' }, 'it is not a JSON object' ],
+		[ 'deep arrays', sub { '[' x 10000 }, 'it is not a JSON object' ],
 		[ 'another format', { format => 2 }, 'unknown format' ],
 		[ 'no format', { format => undef }, 'unknown format' ],
 		[ 'another database', { folder => 'other' }, "the record is of backup \"other/$names[1]\"" ],
@@ -260,12 +260,12 @@ SKIP:
 	rmdir "$dir/private";
 }
 foreach my $try (
-	[ 'no JSON', sub { 'x' }, qr/invalid JSON/ ],
+	[ 'no JSON', sub { 'x' }, qr/it is not a JSON object/ ],
 	[ 'another configuration', sub { $_[0] =~ s/("configuration" : ").*?"/$1x"/r }, qr/the index is of another configuration/ ],
 	[ 'a path', sub { $_[0] =~ s/shop\/\d{8}/shop\/..\/$&/r }, qr/the index contains a name that is not the name of a backup/ ],
 	[ 'a folder', sub { $_[0] =~ s/shop(?=\/\d)/\$(id)/r }, qr/the index contains a name that is not the name of a backup/ ],
 	[ 'an object for a name', sub { $_[0] =~ s/"shop\/[^"]*"/{}/r }, qr/the index contains a name that is not the name of a backup/ ],
-	[ 'no names', sub { $_[0] =~ s/"backups"/"others"/r }, qr/the index contains no backups/ ])
+	[ 'no names', sub { $_[0] =~ s/"backups"/"others"/r }, qr/the index contains no list of backups/ ])
 {
 	my ($what, $change, $message) = @$try;
 	my ($file, $dir, $store) = reset_ok('index', 0);
@@ -322,7 +322,7 @@ foreach my $copy ('index.json', 'index_copy.json')
 
 # ---- "fetch" does not return what "pipe" has stored: the run that stores a backup fails
 
-foreach my $try ([ 'echo x && ', 'does not return the file that the command of "pipe" has stored' ], [ 'test %f != backup.json && ', 'for file "backup.json" failed with exit code 1' ])
+foreach my $try ([ 'echo x && ', 'did not return file "backup.json" as the command of "pipe" stored it' ], [ 'test %f != backup.json && ', 'for file "backup.json" failed with exit code 1' ])
 {
 	my ($prefix, $reason) = @$try;
 	my ($file, $dir, $store) = reset_ok('list', 1);
@@ -381,7 +381,7 @@ foreach my $try ([ 'echo x && ', 'does not return the file that the command of "
 	chmod 0600, $file;
 	failed_ok("list prints nothing: @$_", 2, qr/error: the store lacks 2 of the 2 backups whose records are in directory "\Q$dir\E"\n.*detail: For example, backup "shop\/$names[1]" is missing\.\n.*hint: /, @$_, $file) foreach [], ['--check'];
 	reset_ok('list', 0);
-	failed_ok('list prints nothing: --rebuild', 2, qr/\Apg_pardump_backup: error: the store contains no backups\n.*hint: .*\n\z/, '--rebuild', $file);
+	failed_ok('list prints nothing: --rebuild', 2, qr/\Apg_pardump_backup: error: the store contains no backups\n.*detail: The command of "list" .*\n.*hint: .*\n\z/, '--rebuild', $file);
 	ok(!-e "$dir/.store", 'list prints nothing: the directory does not contain all backups');
 	foreach my $try ([ 'remove = none', '0' ], [ 'remove', "0pg_pardump_backup: warning: the store lacks 1 of the 2 backups whose records are in directory \"$dir\"\n" ])
 	{

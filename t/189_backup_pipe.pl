@@ -340,7 +340,7 @@ my @chunks = ('incremental = yes', 'compress = none', 'options = --chunk-size=19
 	my $damaged = 'shop/' . time_name($now + 6 * DAY);
 	is("$rc$out$err", "0pg_pardump_backup: warning: the backup of database \"shop\" cannot be incremental\n"
 		  . "pg_pardump_backup: detail: The last verification of the previous backup \"$damaged\" failed, so all rows are dumped.\n"
-		  . "pg_pardump_backup: hint: If the store failed during the verification, run \"pg_pardump_backup --verify\" again.\n", 'damage that is known: the next run');
+		  . "pg_pardump_backup: hint: If the store failed during the verification, run \"pg_pardump_backup --verify $file\" again.\n", 'damage that is known: the next run');
 	is(scalar(reused($archive->(7))), 0, 'damage that is known: all rows are dumped');
 	my @kept = complete_backups($dir, 'shop');
 	is_deeply([ scalar(@kept), @kept[ 1, 2 ] ], [ 3, map { time_name($now + $_ * DAY) } 6, 7 ], 'damage that is known: two other backups are kept');

@@ -57,31 +57,35 @@ Usage:
   pg_pardump_backup --rebuild CONFIGURATION
 
 Tasks (at most one; without any, make backups):
-  --adopt                  after the server was replaced: assign all backups in
-                           the directory to the current server
   -c, --check              check prerequisites
-  --init                   before the first backup in a new store: make the
-                           index of the store
   -l, --list               list the backups; with -v, a line for each database,
                            with the path of its archive
-  --rebuild                after the directory was lost: make the records of the
-                           backups in the store again
-  --restore                restore a database from a backup; without --to, the
+  --restore BACKUP [DATABASE]
+                           restore a database from a backup; without --to, the
                            database is created
   --restore-test           as root: restore the newest backups into a temporary
                            server
-  --verify                 verify a backup, or all backups
+  --verify [BACKUP]        verify a backup, or all backups
+
+Tasks after the server, the directory or the store was replaced:
+  --adopt                  assign all backups in the directory to the current
+                           server
+  --init                   create the index of a new store, before its first
+                           backup
+  --rebuild                recreate the directory's records of backups from the
+                           store, after the directory was lost
 
 Options:
   --json                   with --list: print JSON
   --to=CONNINFO            with --restore: restore into this existing database
   -v, --verbose            report each step
-  -V, --version            print the version, then exit
+  -V, --version            output version information, then exit
   -?, --help               show this help, then exit
 
 CONFIGURATION is a file with lines of the form "key = value", which the manual
 page pg_pardump_backup(1) describes.  BACKUP is a name that --list prints,
-DATABASE/TIME, the path of a backup, or "latest".
+DATABASE/TIME, the path of a backup, or "latest".  The store is where the
+command of the key "pipe" stores backups outside of the directory.
 
 Exit codes:
   0  success
@@ -93,9 +97,11 @@ Exit codes:
      server, and no backup was removed
 
 Examples:
+  pg_pardump_backup --check /etc/pg_pardump/nightly.conf
   pg_pardump_backup /etc/pg_pardump/nightly.conf
   pg_pardump_backup --list /etc/pg_pardump/nightly.conf
   pg_pardump_backup --restore latest shop /etc/pg_pardump/nightly.conf
+  sudo pg_pardump_backup --restore-test /etc/pg_pardump/nightly.conf
 
 See pg_pardump_backup(1) for all options and keys in detail.
 For help with a problem, see the section "Getting help" of README.md.
@@ -105,16 +111,6 @@ my $NOT_ROOT = <<'END';
 option --restore-test requires root
 detail: It runs a server as the user of drill_user, and pg_parrestore as the owner of the backups.
 hint: Run the command with sudo, or start the unit pg_pardump_restore_test@NAME of systemd.
-END
-
-my $NO_STORE = <<'END';
-option --rebuild requires the key "fetch", and "pipe" without %D
-detail: Without "fetch", the program cannot read backups that the command of "pipe" stored.
-END
-
-my $NO_INDEX = <<'END';
-option --init requires the key "fetch", "pipe" without %D, and no "list"
-detail: Only a store of which no command prints the names has an index.
 END
 
 my $NO_DATABASE = <<'END';
@@ -263,7 +259,7 @@ sub previous_of
 	return $newest if !$config->{incremental} || !$newest || !$newest->{pipe} || is_sound($newest);
 	report('warning', 'the backup of database ' . quoted(database_of($newest->{folder})) . " cannot be incremental\n"
 		  . 'detail: The last verification of the previous backup ' . title($newest) . " failed, so all rows are dumped.\n"
-		  . "hint: If the store failed during the verification, run \"pg_pardump_backup --verify\" again.\n");
+		  . "hint: If the store failed during the verification, run \"pg_pardump_backup --verify $config->{file}\" again.\n");
 	return;
 }
 
@@ -858,7 +854,7 @@ sub verify
 	}
 	my $is_known = complain_of_store($found, $failure);
 	die "there are no backups to verify in directory \"$config->{directory}\"\n"
-	  . (@backups ? "detail: The files of all backups were written by the command of \"pipe\".\n"
+	  . (@backups ? "detail: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read.\n"
 		: "hint: To make a backup, run \"pg_pardump_backup $config->{file}\".\n")
 	  if !@archives;
 	my @results = verify_archives(@archives);
@@ -885,7 +881,7 @@ sub verify
 		printf "verified %s: %s%s\n", $all, counted($n, 'archive'), $known ? ', ' . size_text(sum0(map { $_->{bytes} } @archives)) : '';
 	}
 	my $left_out = @backups - @archives;
-	print counted($left_out, 'archive'), " not verified, because the command of \"pipe\" wrote the files\n" if $left_out;
+	print counted($left_out, 'archive'), " not verified: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read\n" if $left_out;
 	return %bad_runs || !$is_known ? BACKUP_FAILED : SUCCESS;
 }
 
@@ -899,7 +895,7 @@ sub find_backup
 	@backups = grep { $_->{database} eq $database } @backups if defined $database;
 	die 'backup ' . quoted($typed) . ' does not contain database ' . quoted($database) . "\ndetail: It contains $names.\n" if !@backups;
 	die 'backup ' . quoted($typed) . " contains several databases\ndetail: It contains $names.\n"
-	  . "hint: Specify one of them after the backup, for example: --restore $typed " . quoted($backups[0]{database}) . "\n"
+	  . "hint: Specify one of them after the backup, for example: pg_pardump_backup --restore $typed " . quoted($backups[0]{database}) . " $config->{file}\n"
 	  if @backups > 1;
 	return $backups[0];
 }
@@ -936,6 +932,20 @@ sub restore
 	}
 	print 'restored backup ', title($backup), ' into database ', quoted($target), "\n";
 	return SUCCESS;
+}
+
+# Dies if the configuration has no store, or an option for the index is not necessary.
+sub check_store_option
+{
+	my ($option) = @_;
+
+	die "option $option requires the key \"fetch\"\n"
+	  . "detail: Without \"fetch\", the program cannot read backups that the command of \"pipe\" stored.\n" if !defined $config->{fetch};
+	die "option $option cannot be used, because \"pipe\" contains %D\n"
+	  . "detail: The backups and their records are in the directory itself, not in a store.\n" if !$config->{store};
+	die "option $option cannot be used, because \"list\" is set\n"
+	  . "detail: A store has an index only if \"list\" is not set.\n" if $option eq '--init' && $config->{list};
+	return;
 }
 
 # What is wrong with the number of arguments; the last one is the configuration.
@@ -987,8 +997,7 @@ sub main
 		eval {
 			check_store($config->{directory}) if !$option{'restore-test'};
 			find_programs($config, $restores ? 'pg_parrestore' : ());
-			die $NO_STORE if $option{rebuild} && !$config->{store};
-			die $NO_INDEX if $option{init} && (!$config->{store} || $config->{list});
+			check_store_option($tasks[0]) if $option{init} || $option{rebuild};
 			1;
 		} or push @wrong, $@;
 	}

@@ -148,8 +148,8 @@ sub newest_of
 	{
 		my $newest = \$newest{ $backup->{folder} };
 		next if $$newest && $$newest->{name} gt $backup->{name};
-		$$newest = { %$backup, problem => "the latest backup of database \"$backup->{database}\" is not known: "
-			  . "the record of backup \"$backup->{database}/$backup->{name}\" in the store cannot be used: $backup->{problem}" };
+		$$newest = { %$backup, problem => "the latest backup of database \"$backup->{database}\" is not known\n"
+			  . "detail: The record of backup \"$backup->{database}/$backup->{name}\" in the store cannot be used: $backup->{problem}" };
 	}
 	return map { $newest{$_} } sort keys %newest;
 }

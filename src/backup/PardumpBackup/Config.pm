@@ -131,8 +131,9 @@ sub path
 sub placeholders
 {
 	my ($value, $letters) = @_;
-	my $wrong = join ', ', grep { !/^%[%$letters]\z/ } $value =~ /(%.?)/gs;
-	die "contains unknown placeholder $wrong\n" if $wrong ne '';
+	my ($wrong) = grep { !/^%[%$letters]\z/ } $value =~ /(%.?)/gs;
+	die "contains unknown placeholder \"$wrong\"\nhint: This command may contain "
+	  . join(', ', map { "%$_" } split //, $letters) . "; %% stands for a percent sign.\n" if defined $wrong;
 	return $value;
 }
 
@@ -275,8 +276,8 @@ sub open_config
 	  or die "could not open configuration file \"$file\": $!\n" . ($!{ENOENT} ? $is_last : '');
 	my ($mode, $owner) = (stat $fh)[ 2, 4 ];
 	die "configuration file \"$file\" is not a regular file\n$is_last" if !S_ISREG($mode);
-	my $name = getpwuid($owner) // $owner;
-	die "configuration file \"$file\" must be owned by root or the current user, but is owned by user \"$name\"\n${reason}hint: Run \"chown root $file\".\n"
+	my ($name, $user) = map { getpwuid($_) // $_ } $owner, $>;
+	die "configuration file \"$file\" must be owned by root or the current user, but is owned by user \"$name\"\n${reason}hint: As root, run \"chown $user $file\".\n"
 	  if $owner != 0 && $owner != $>;
 	die "configuration file \"$file\" must not be writable by its group or others\n${reason}hint: Run \"chmod go-w $file\".\n"
 	  if $mode & 022;

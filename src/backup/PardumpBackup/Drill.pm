@@ -56,7 +56,7 @@ sub accounts
 {
 	my ($config) = @_;
 	my $name = $config->{drill_user} // die "drill_user is not set in the configuration\n"
-	  . "hint: Create a user for it, for example with \"useradd --system --no-create-home pgdrill\", and set \"drill_user = pgdrill\".\n";
+	  . "hint: Create a separate user, for example with \"useradd --system --no-create-home pgdrill\", and set \"drill_user = pgdrill\".\n";
 	my $drill = account_of_name($name) // die "drill_user \"$name\" does not exist\n"
 	  . "hint: Create the user, for example with \"useradd --system --no-create-home $name\".\n";
 	my $directory = $config->{directory};

@@ -128,7 +128,7 @@ sub read_object
 	my ($bytes) = @_;
 	my $object = eval { JSON::PP->new->utf8->max_depth(MAX_DEPTH)->decode($bytes) };
 
-	die "invalid JSON\n" if ref $object ne 'HASH';
+	die "it is not a JSON object\n" if ref $object ne 'HASH';
 	die "unknown format\n" if ref $object->{format} || ($object->{format} // '') ne FORMAT;
 	return $object;
 }
@@ -190,7 +190,7 @@ sub check_index
 	my $index = read_object($bytes);
 	my $names = $index->{backups};
 
-	die "the index contains no backups\n" if ref $names ne 'ARRAY';
+	die "the index contains no list of backups\n" if ref $names ne 'ARRAY';
 	die "the index is of another configuration\nhint: Give each configuration its own folder in the store.\n" if ref $index->{configuration} || ($index->{configuration} // '') ne $config->{name};
 	die "the index contains a name that is not the name of a backup\n" if grep { !defined $_ || ref $_ || !is_name($_) } @$names;
 	return $names;
@@ -358,7 +358,7 @@ sub put
 sub check_stored
 {
 	my ($config, $place, $name, $text) = @_;
-	die "the command of \"fetch\" does not return the file that the command of \"pipe\" has stored\n"
+	die "the command of \"fetch\" did not return file \"$name\" as the command of \"pipe\" stored it\nhint: Check that both commands use the same location.\n"
 	  if retry(sub { return fetch_once($config, $place, $name, MAX_RECORD) }) ne $text;
 	return;
 }
@@ -457,7 +457,7 @@ sub init_store
 	my $error = $@;
 
 	die "the store already has an index, which names " . counted(scalar @present, 'backup') . "\n"
-	  . "hint: To make the records of these backups in another directory, run \"pg_pardump_backup --rebuild $config->{file}\".\n"
+	  . "hint: To recreate the records of these backups in another directory, run \"pg_pardump_backup --rebuild $config->{file}\".\n"
 	  if $error eq '';
 	die $error if interrupted() || $error !~ /^the command of "fetch"/;
 

@@ -59,7 +59,9 @@ sub rebuild
 	my (@rebuilt, @unused, @unread, $failed, %servers);
 	my @stored = only_stored($config);
 
-	die "the store contains no backups\nhint: Check the commands in the configuration.\n" if !@stored && !recorded_names($config);
+	die "the store contains no backups\n"
+	  . 'detail: ' . ($config->{list} ? 'The command of "list" printed no name of a backup.' : 'The index that the command of "fetch" returned names no backup.')
+	  . "\nhint: Check that the commands of " . ($config->{list} ? '"fetch" and "list"' : '"fetch"') . " use the same location as that of \"pipe\".\n" if !@stored && !recorded_names($config);
 	foreach my $backup (sort { $a->{folder} cmp $b->{folder} || ($a->{number} // 0) <=> ($b->{number} // 0) } @stored)
 	{
 		my $shown = title($backup);

@@ -112,7 +112,8 @@ sub snapshot_options
 	my $shown = printable($name);
 	my $database = database_of($snapshot, $name)
 	  // die "the snapshot of all databases does not contain database \"$shown\"\n"
-	  . "detail: The database does not exist, does not allow connections, or contains nothing that \"options\" select.\n";
+	  . "detail: The database does not exist, does not allow connections, or contains nothing that \"options\" select.\n"
+	  . "hint: To find the reason, run \"pg_pardump_backup --check\" with this configuration.\n";
 	return ("--snapshot=$database->{id}", "--shared-snapshot=$snapshot->{file}");
 }
 
