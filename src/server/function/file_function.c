@@ -233,7 +233,7 @@ read_compression(text * arg)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("files cannot be compressed with \"gzip\""),
-				 errhint("Their compressions are none, lz4 and zstd.")));
+				 errhint("Supported compression methods are none, lz4 and zstd.")));
 	return spec;
 }
 

@@ -230,7 +230,7 @@ pg_pardump_fingerprint(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for table %s",
 						RelationGetRelationName(range.rel)),
-				 errdetail("A fingerprint takes the SELECT privilege on all columns.")));
+				 errdetail("Computing a fingerprint requires the SELECT privilege on all columns.")));
 	/* allocated in the context of this call, which the caller resets */
 	fingerprint = range_fingerprint_new(&key, range.start);
 	check = range_check(&range, GetActiveSnapshot(), fingerprint, expected);
@@ -419,7 +419,7 @@ read_compression(text * arg, ChunkFormat *format)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("raw format cannot be compressed with \"gzip\""),
-				 errhint("Its compressions are none, lz4, zstd and auto.")));
+				 errhint("Supported compression methods are none, lz4, zstd and auto.")));
 }
 
 /*

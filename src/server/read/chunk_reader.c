@@ -269,7 +269,7 @@ raw_row_too_long(void)
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("row is too long for raw format"),
-			 errhint("Read the table in another format.")));
+			 errhint("Read the table in text format.  With pg_pardump, use --copy-format=text.")));
 }
 
 /*

@@ -223,7 +223,7 @@ other_server(const char *detail)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("block of raw tuples is of another kind of server or database"),
+			 errmsg("raw tuples were read from an incompatible server or database"),
 			 errdetail("%s", detail)));
 }
 
@@ -250,7 +250,7 @@ check_layout(const RawBlockHeader *header, TupleDesc columns)
 		memcmp(header->columns, own.columns, sizeof(own.columns)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("block of raw tuples is of other columns than the table")));
+				 errmsg("columns of raw tuples do not match the table")));
 }
 
 /*
