@@ -405,7 +405,7 @@ sql($target, 'hardened', q{ALTER DATABASE hardened OWNER TO owner;
 ($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr('modes'), '-O', '-x',
 	'-t', 'with_xml', '--target', $target->connstr('hardened') . ' options=-crole=owner');
 is($rc, 0, 'without control functions: exit code');
-like($err, qr/^pg_pardump: warning: a failover of the target will not be detected\n[^\n]*detail: Role "\w+" has no privilege to execute [^\n]* on the target\.\n[^\n]*hint: As a superuser, run in database "\w+": GRANT EXECUTE ON FUNCTION [^\n]* TO \w+;\n$/,
+like($err, qr/^pg_pardump: warning: a failover of the target will not be detected\n[^\n]*detail: Role "\w+" has no privilege to execute [^\n]* on the target\.\n[^\n]*hint: As a superuser, run in database "\w+" of the target: GRANT EXECUTE ON FUNCTION [^\n]* TO \w+;\n$/,
 	'without control functions: a warning');
 is(value($target, 'hardened', 'SELECT count(*) FROM with_xml'), 2, 'without control functions: number of rows');
 
@@ -438,7 +438,7 @@ sql($target, 'given', q{CREATE FUNCTION late() RETURNS event_trigger LANGUAGE pl
 	$$BEGIN PERFORM lo_from_bytea(7120, 'own'); END$$;
 	CREATE EVENT TRIGGER late ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION late()});
 sql($source, 'given', 'CREATE TABLE small (a int)');
-$err = copy_refused_ok(qr/error: the target already contains 1 of the large objects to be restored\n/,
+$err = copy_refused_ok(qr/error: the target already contains 1 of the large objects to be copied\n/,
 	'a large object comes meanwhile', $source, 'given', $target, 'given', '-j2');
 is(value($target, 'given', 'SELECT convert_from(lo_get(7120), $$UTF8$$)'), 'own', 'a large object is created meanwhile: it is not overwritten');
 sql($target, 'given', 'DROP EVENT TRIGGER late; DROP FUNCTION late()');

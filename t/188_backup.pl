@@ -158,7 +158,7 @@ night_ok('all_killed shop', rc => 128 + 9, good => [], half_done => 1, message =
 		next_fault($bin, 'none');
 		my ($rc, undef, $err) = run_backup($time, $file);
 		is($rc, 4, 'what a killed run has left is at work: exit code');
-		like($err, qr/error: another run is active in directory "\Q$dir\E"\n.*detail: The run is process $run->{pid}, which was started at \d{8}T\d{6}Z\.\n/,
+		like($err, qr/error: directory "\Q$dir\E" is in use by another run\n.*detail: The run is process $run->{pid}, which was started at \d{8}T\d{6}Z\.\n/,
 			'what a killed run has left is at work: message');
 		is(scalar(my @halves = partial_backups($dir)), 1, 'and is left alone');
 		unlink "$bin/waits";
@@ -185,7 +185,7 @@ night_ok('waits shop', run => sub {
 	next_fault($bin, 'none');
 	my ($rc, undef, $err) = run_backup($time, $file);
 	is($rc, 4, 'a second run: exit code');
-	like($err, qr/^pg_pardump_backup: error: another run is active in directory "\Q$dir\E"\n.*detail: The run is process $run->{pid}, which was started at @{[ time_name($time) ]}\.\n.*hint: Wait until the other run has ended\.\n\z/,
+	like($err, qr/^pg_pardump_backup: error: directory "\Q$dir\E" is in use by another run\n.*detail: The run is process $run->{pid}, which was started at @{[ time_name($time) ]}\.\n.*hint: Wait until the other run has ended\.\n\z/,
 		'a second run: who has the lock');
 	unlink "$bin/waits";
 	return (end_backup($run), $run->{out}, $run->{err});

@@ -580,7 +580,7 @@ sub with_store
 
 	if (!$lock)
 	{
-		complain("another run is active in directory \"$config->{directory}\"\n" . ($holder ne '' ? "detail: The run is $holder.\n" : '')
+		complain("directory \"$config->{directory}\" is in use by another run\n" . ($holder ne '' ? "detail: The run is $holder.\n" : '')
 			  . "hint: Wait until the other run has ended.\n");
 		return LOCKED;
 	}

@@ -663,7 +663,7 @@ target_begin(Target *target)
 		pg_log_warning("a failover of the target will not be detected");
 		pg_log_warning_detail("Role \"%s\" has no privilege to execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.",
 							  printable(role));
-		pg_log_warning_hint("As a superuser, run in database \"%s\": GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint(), pg_control_recovery() TO %s;",
+		pg_log_warning_hint("As a superuser, run in database \"%s\" of the target: GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint(), pg_control_recovery() TO %s;",
 							printable(PQdb(target->conn)), printable(fmtId(role)));
 		free(role);
 	}

@@ -353,7 +353,7 @@ dump_table_describe(PGconn *conn, DumpTables *tables, const char *oids,
 		/* The table was dropped after pg_dump had described it. */
 		if (PQgetisnull(res, i, 0))
 		{
-			pg_log_error("table %s was dropped while the run started",
+			pg_log_error("table %s was dropped or replaced while the run started",
 						 printable(table->name));
 			pg_fatal_hint("Run the same command again.");
 		}
