@@ -142,7 +142,7 @@ CREATE TABLE closed.t (a serial);
 GRANT SELECT ON closed.t, closed.t_a_seq, orders TO unprivileged;
 SQL
 	my $list = 'may not read 4 of the tables and sequences of the database: closed\.t, closed\.t_a_seq, public\."hid\\\\x0aden", public\.hidden\.';
-	check_ok('tables', ["error: pg_dump failed with exit code 1\n  detail: Role \"unprivileged\" $list\n  hint: GRANT pg_read_all_data TO unprivileged "],
+	check_ok('tables', ["error: pg_dump failed with exit code 1\n  detail: Role \"unprivileged\" $list\n  hint: As a superuser, run: GRANT .* TO unprivileged;"],
 		@db, '-U', 'unprivileged');
 	stopped_ok('tables', qr/pg_dump: error: .*permission denied.*pg_pardump: error: pg_dump failed with exit code 1\npg_pardump: detail: .*$list/s,
 		@db, '-U', 'unprivileged');

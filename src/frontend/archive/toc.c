@@ -640,7 +640,8 @@ toc_context_entries(const Toc *toc)
 	}
 	free(by_id);
 	if (context->n_entries > ENTRIES_SHOWN)
-		appendPQExpBufferStr(&names, ", ...");
+		appendPQExpBuffer(&names, " and %d more",
+						  context->n_entries - ENTRIES_SHOWN);
 	return names.len > 0 ? names.data : NULL;
 }
 

@@ -10,18 +10,24 @@
 #include "base/checksum.h"
 #include "base/hex.h"
 
+pg_noreturn static void
+fail(pg_checksum_type type)
+{
+	pg_fatal("could not compute %s checksum", pg_checksum_type_name(type));
+}
+
 void
 checksum_begin(pg_checksum_context *context, pg_checksum_type type)
 {
 	if (pg_checksum_init(context, type) < 0)
-		pg_fatal("could not compute a checksum");
+		fail(type);
 }
 
 void
 checksum_add(pg_checksum_context *context, const void *data, size_t len)
 {
 	if (pg_checksum_update(context, data, len) < 0)
-		pg_fatal("could not compute a checksum");
+		fail(context->type);
 }
 
 int
@@ -30,7 +36,7 @@ checksum_end(pg_checksum_context *context, uint8 *checksum)
 	int			len = pg_checksum_final(context, checksum);
 
 	if (len < 0)
-		pg_fatal("could not compute a checksum");
+		fail(context->type);
 	return len;
 }
 

@@ -141,8 +141,12 @@ take_snapshot(PGconn **conn, const PeerAddress *address, ClusterList *list,
 		{
 			pg_log_error("could not take a snapshot of all databases in %d attempts",
 						 GLOBALS_TRIES);
-			pg_log_error_detail("In each attempt, roles or tablespaces were changed, or sessions were lost.");
-			pg_fatal_hint("Run the same command again while no roles or tablespaces are changed.");
+			pg_log_error_detail(is_same ?
+								"In the last attempt, a connection that kept the snapshot was lost." :
+								"In the last attempt, roles or tablespaces were changed.");
+			pg_fatal_hint(is_same ?
+						  "Check the server and the network, and run the same command again." :
+						  "Run the same command again while no roles or tablespaces are changed.");
 		}
 		free(*globals);
 		cluster_snapshot_end(snapshot);
@@ -578,7 +582,7 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 		pg_log_error_detail("The copies of the other databases are complete.");
 		pg_log_error_hint(options->cluster_snapshot ?
 						  "Fix the cause, and copy all databases again into an empty cluster.  A copy of a single database would have another snapshot." :
-						  "Fix the cause, and copy each failed database alone: pg_pardump --create --clean --target=CONNSTR DATABASE");
+						  "Fix the cause, and copy each failed database alone: pg_pardump --create --clean --target=CONNINFO DATABASE");
 	}
 	return copy->globals.n_errors + n_failed > 0 ? 1 : 0;
 }

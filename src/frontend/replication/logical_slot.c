@@ -190,7 +190,7 @@ slot_check(PGconn *conn, const Options *options)
 	if (result_is_true(res, 0, 4))
 	{
 		pg_log_error("replication slot \"%s\" already exists", options->slot);
-		pg_log_error_hint("Choose another name, or drop it if it is not needed: SELECT pg_drop_replication_slot('%s');",
+		pg_log_error_hint("Use --slot to specify another name, or drop the slot if it is not needed: SELECT pg_drop_replication_slot('%s');",
 						  options->slot);
 	}
 	if (result_is_true(res, 0, 3))

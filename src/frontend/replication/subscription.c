@@ -119,13 +119,14 @@ names_of_kind(const PGresult *res, const char *kind)
  */
 static void
 warn_of_kind(const PGresult *res, const char *kind, const char *warning,
-			 const char *hint)
+			 const char *detail, const char *hint)
 {
 	char	   *names = names_of_kind(res, kind);
 
 	if (names)
 	{
 		pg_log_warning("%s: %s", warning, names);
+		pg_log_warning_detail("%s", detail);
 		pg_log_warning_hint("%s", hint);
 	}
 }
@@ -154,7 +155,7 @@ warn_of_objects(const Toc *toc)
 	{
 		pg_log_warning("sequence values are not replicated (%d sequence%s)",
 					   n_sequences, units_plural(n_sequences));
-		pg_log_warning_hint("Set the sequences on the target after applications have stopped writing to the source, and before they start writing to the target.");
+		pg_log_warning_hint("Set the sequences on the target with setval() after applications have stopped writing to the source, and before they start writing to the target.");
 	}
 }
 
@@ -184,16 +185,20 @@ subscription_check(PGconn *conn, const Options *options, const Toc *toc,
 	}
 	warn_of_kind(res, "extra",
 				 "copied tables are not published",
-				 "Later changes to these tables will not reach the target.");
+				 "Later changes to these tables will not reach the target.",
+				 "To replicate the tables, run on the source: ALTER PUBLICATION ... ADD TABLE ...;");
 	warn_of_kind(res, "identity",
 				 "published tables have no replica identity",
-				 "The source rejects UPDATE and DELETE on such a table.  Add a primary key that is not deferrable, or use ALTER TABLE ... REPLICA IDENTITY.");
+				 "The source rejects UPDATE and DELETE on such a table.",
+				 "Add a primary key that is not deferrable, or use ALTER TABLE ... REPLICA IDENTITY.");
 	warn_of_kind(res, "part",
 				 "tables are published with some of their rows or columns only",
-				 "Changes to the other rows or columns will not reach the target, unless another publication contains them.");
+				 "Changes to the other rows or columns will not reach the target, unless another publication contains them.",
+				 "To replicate all rows and columns, use a publication without a WHERE clause and column lists.");
 	warn_of_kind(res, "operations",
 				 "publications do not publish all of insert, update, delete and truncate",
-				 "Changes of the other kinds will not reach the target.");
+				 "Changes of the other kinds will not reach the target.",
+				 "To replicate all changes, run on the source: ALTER PUBLICATION ... SET (publish = 'insert, update, delete, truncate');");
 	warn_of_objects(toc);
 	PQclear(res);
 }

@@ -193,7 +193,7 @@ refuse_filled_extensions(PGconn *conn, const DumpTables *tables)
 		pg_log_error("the target already contains rows in table %s of extension \"%s\"",
 					 printable(found), printable(extension));
 		pg_log_error_detail("The archive would add rows to this table.");
-		pg_log_error_hint("Use --allow-existing to add the rows of the archive.");
+		pg_log_error_hint("Use --allow-existing to add the rows of the archive, or -L to leave them out.");
 	}
 }
 

@@ -673,7 +673,9 @@ source_check_privileges(PGconn *conn)
 			appendPQExpBuffer(&names, " and %d more", n - NAMES_SHOWN);
 		pg_log_error_detail("Role \"%s\" may not read %d of the tables and sequences of the database: %s.",
 							PQgetvalue(res, 0, 2), n, names.data);
-		pg_log_error_hint("GRANT pg_read_all_data TO %s allows the role to read all of them (PostgreSQL 14 or newer).  Use -T and -N to exclude tables and schemas.",
+		pg_log_error_hint(PQserverVersion(conn) >= 140000 ?
+						  "As a superuser, run: GRANT pg_read_all_data TO %s;  Or use -T and -N to exclude tables and schemas." :
+						  "As a superuser, run for each schema: GRANT SELECT ON ALL TABLES IN SCHEMA ... TO %1$s; GRANT SELECT ON ALL SEQUENCES IN SCHEMA ... TO %1$s; GRANT USAGE ON SCHEMA ... TO %1$s;  Or use -T and -N to exclude tables and schemas.",
 						  fmtId(PQgetvalue(res, 0, 2)));
 	}
 	PQclear(res);
@@ -722,7 +724,7 @@ check_locks(PGconn *conn, const Options *options, const DumpTables *tables)
 							  "jobs lock about " INT64_FORMAT " more at a "
 							  "time.",
 							  room, used, more);
-		pg_log_warning_hint("Raise max_locks_per_transaction and restart the server, or use a smaller number for --jobs.");
+		pg_log_warning_hint("Increase max_locks_per_transaction and restart the server, or use a smaller number for --jobs.");
 	}
 	PQclear(res);
 }

@@ -786,7 +786,7 @@ task_leader_fail(const TaskLeader *leader, const bool *missing, int status)
 			pg_log_error_detail("Missing: %s.",
 								dump_plan_describe_job(plan, i, -1));
 	if (n > MOST_NAMED)
-		pg_log_error_detail("And %d more.", n - MOST_NAMED);
+		pg_log_error_detail("Missing: %d more.", n - MOST_NAMED);
 	if (options->retries > 0)
 		pg_log_error_detail("Tasks were run " UINT64_FORMAT " times.",
 							options->retries + 1);
