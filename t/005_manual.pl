@@ -39,7 +39,7 @@ foreach my $program (qw(pg_pardump pg_parrestore pg_parbasebackup pg_pardump_bac
 	my ($examples) = $text =~ /^Examples:\n((?:  .*\n)+)/m;
 
 	is_deeply([ grep { length > 80 } split /\n/, $text ], [], "$program: --help fits 80 columns");
-	is(scalar(() = ($examples // '') =~ /^  $program /mg), 3, "$program: --help has three examples");
+	cmp_ok(scalar(() = ($examples // '') =~ /^  $program /mg), '>=', 3, "$program: --help has three examples or more");
 	like($text, qr/\n\nSee $program\(1\) for all options .*\nFor help with a problem, see the section "Getting help" of README\.md\.\n\z/,
 		"$program: --help ends with its manual page, and where to get help");
 	unlike($text, qr/\S@\S|https?:/, "$program: --help names no address");
