@@ -934,7 +934,7 @@ sub restore
 	return SUCCESS;
 }
 
-# Dies if the configuration has no store, or an option for the index is not necessary.
+# Dies if there is no store for this option, or the store has no index.
 sub check_store_option
 {
 	my ($option) = @_;

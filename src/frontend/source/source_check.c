@@ -111,7 +111,8 @@ check_connections(PGconn *conn, const PGresult *res, int n_workers)
 		pg_log_warning("server \"%s\" has no spare connection",
 					   connection_server_name(conn));
 		pg_log_warning_detail("If the connection that holds the locks on all tables is lost, replacing it requires one more connection.");
-		connection_limit_hint(PG_LOG_WARNING, conn, &connections, n_workers - 1);
+		connection_limit_hint(PG_LOG_WARNING, conn, &connections,
+							  n_workers - 1);
 	}
 	else if (left < n_workers)
 	{
