@@ -5,6 +5,7 @@ use strict;
 use warnings;
 
 use FindBin;
+use JSON::PP qw(decode_json);
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Cluster qw(start_cluster run_program new_path nothing_left_ok sql value);
@@ -56,8 +57,39 @@ nothing_left_ok($source, $dir, 'one does not fit');
 	local $ENV{LD_PRELOAD} = system_faults();
 	local $ENV{SYSTEM_FAULT} = 'statvfs _full';
 	($rc, $out, $err) = run_program(@check);
-	like($err, qr/^pg_pardump: warning: the file system of directory ".*_full" has \S+ \S+ free, but about \S+ .?B of data will be read$/m,
-		'--check, where there is none: a warning');
+	is("$rc $err", '0 ', '--check, where there is none');
+	like($out, qr/^warning: the file system of directory ".*_full" has \S+ \S+ free, but about \S+ .?B of data will be read\n  detail: .*\n1 problem found in 4 databases: 1 warning; a run would start\n\z/m,
+		'--check, where there is none: a warning, and the last line');
+	delete $ENV{LD_PRELOAD};
+
+	# warnings and errors of databases
+	sql($source, 'postgres', $_) foreach 'CREATE ROLE reader LOGIN', 'GRANT pg_read_all_data TO reader', 'ALTER DATABASE fits CONNECTION LIMIT 2';
+	push @check, '-U', 'reader', '--no-role-passwords';
+	my $spare = qr/\[\d\/4\] fits: .*\nwarning: server "[^"]*" has no spare connection\n  detail: .*\n  hint: .*\n/;
+	($rc, $out, $err) = run_program(@check);
+	is("$rc $err", '0 ', '--check, a warning of a database');
+	like($out, qr/^$spare(?!\d+ problem)/m, '--check, a warning of a database: the list');
+	like($out, qr/^1 problem found in 4 databases: 1 warning; a run would start\n\z/m, '--check, a warning of a database: the last line');
+	sql($source, 'large', 'DROP EXTENSION plpgsql');
+	($rc, $out) = run_program(@check, '-e', 'plpgsql');
+	is($rc, 1, '--check, an error of another one: exit code');
+	like($out, qr/^\[\d\/4\] large:\nerror: .*\n(?:  .*\n)*$spare/m, '--check, an error of another one: the list');
+	like($out, qr/^2 problems found in 4 databases: 1 error, 1 warning; a run would fail \(large\)\n\z/m, '--check, an error of another one: the last line');
+	sql($source, 'postgres', 'ALTER DATABASE fits CONNECTION LIMIT -1');
+
+	# errors that concern all databases
+	chmod 0500, $parent or die "could not change a mode: $!";
+	($rc, $out, $err) = run_program(@check);
+	is("$rc $err", '1 ', '--check, a directory that cannot be made');
+	like($out, qr/^A run would dump 4 databases .*\n(?:  .*\n)+error: could not write to directory "\Q$parent\E": Permission denied\n1 problem found in 4 databases: 1 error; a run would fail\n\z/m,
+		'--check, a directory that cannot be made: the last line');
+	($rc, $out, $err) = run_program(@check, '--role=nobody');
+	is($rc, 1, '--check, a role that does not exist: exit code');
+	like($out, qr/^\d+ problems? found.*: \d+ errors?; a run would fail.*\n\z/m, '--check, a role that does not exist: the last line');
+	my $log = new_path('log');
+	run_program(@check, "--log-json=$log");
+	my ($sum) = grep { $_->{event} eq 'check' } reverse map { decode_json($_) } split /\n/, slurp_file($log);
+	is_deeply([ @$sum{qw(errors warnings)} ], [ 1, 0 ], '--check: the event with the sums');
 }
 
 # ---- a dump of what databases share does not fit, before or after all archives

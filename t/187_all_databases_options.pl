@@ -68,9 +68,9 @@ unlike($globals{'--no-role-passwords'}, qr/PASSWORD/, 'no passwords: globals con
 is($rc, 1, 'a role that may not read passwords: exit code');
 like($err, qr/permission denied for table pg_authid.*hint: .*--no-role-passwords/s, 'a role that may not read passwords: message and hint');
 ok(!-e $dir, 'a role that may not read passwords: no directory is left');
-($rc, $err) = dump_all($node, '--check', '-U', 'reader');
+($rc, $err, undef, my $out) = dump_all($node, '--check', '-U', 'reader');
 is($rc, 1, '--check, a role that may not read passwords: exit code');
-like($err, qr/permission denied for table pg_authid.*hint: .*--no-role-passwords/s, '--check, a role that may not read passwords: message and hint');
+like("$err$out", qr/permission denied for table pg_authid.*hint: .*--no-role-passwords.*\n1 problem found: 1 error; a run would fail\n\z/s, '--check, a role that may not read passwords: message and hint');
 ($rc, $err) = dump_all($node, '-g', '-U', 'reader', '--no-role-passwords');
 is("$rc $err", '0 ', 'a role that may not read passwords, with --no-role-passwords: exit code and messages');
 
@@ -228,7 +228,7 @@ sub verify
 	my ($rc, $out, $err) = run_program('pg_pardump', '--all-databases', '--verify', $copy);
 	return ($rc, $err, $out);
 }
-($rc, $err, my $out) = verify($dir);
+($rc, $err, $out) = verify($dir);
 is($rc, 0, '--verify: exit code');
 is(scalar(() = $out =~ /^\[\d\/2\] \w+: verified, \d+ files?, /mg), 2, '--verify: each database');
 # a hint says that the directory is not an archive

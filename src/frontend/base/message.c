@@ -255,11 +255,13 @@ event_write(Event *event)
  */
 
 /* These variables are global, because any function may log messages. */
-static int	n_errors;
-static int	n_warnings;
+static FindingCounts counts;
+static FindingCounts *parent_counts;	/* for the parent process, or NULL */
 static bool listed;				/* with --check */
 static PQExpBufferData findings;	/* the list, with --check */
 static const char *title;		/* title of the list until it is shown */
+static const char *checked = "";	/* for example " in 4 databases" */
+static const char *failed;		/* databases with errors, or NULL */
 
 static void
 put(int level, int part, const char *text)
@@ -294,9 +296,9 @@ findings_take(int level, int part, const char *text)
 	if (listed)
 		put(level, part, text);
 	if (part == MESSAGE_PRIMARY && level >= PG_LOG_ERROR)
-		n_errors++;
+		counts.errors++;
 	else if (part == MESSAGE_PRIMARY)
-		n_warnings++;
+		counts.warnings++;
 	return listed;
 }
 
@@ -307,19 +309,31 @@ findings_note(const char *text)
 		fprintf(event_log_text_output(), "%s\n", text);
 }
 
-/* "2 problems found: 1 error, 1 warning; a run would fail" */
+/*
+ * "2 problems found: 1 error, 1 warning; a run would fail", "2 problems found
+ * in 4 databases: 2 errors; a run would fail (shop, web)"
+ */
 static void
 put_verdict(FILE *out)
 {
-	int			n = n_errors + n_warnings;
+	int			n = counts.errors + counts.warnings;
 
-	fprintf(out, "%d problem%s found: ", n, units_plural(n));
-	if (n_errors > 0)
-		fprintf(out, "%d error%s%s", n_errors, units_plural(n_errors),
-				n_warnings > 0 ? ", " : "");
-	if (n_warnings > 0)
-		fprintf(out, "%d warning%s", n_warnings, units_plural(n_warnings));
-	fprintf(out, "; a run would %s\n", n_errors > 0 ? "fail" : "start");
+	if (n == 0)
+	{
+		fprintf(out, "no problems found%s\n", checked);
+		return;
+	}
+	fprintf(out, "%d problem%s found%s: ", n, units_plural(n), checked);
+	if (counts.errors > 0)
+		fprintf(out, "%d error%s%s", counts.errors, units_plural(counts.errors),
+				counts.warnings > 0 ? ", " : "");
+	if (counts.warnings > 0)
+		fprintf(out, "%d warning%s", counts.warnings,
+				units_plural(counts.warnings));
+	fprintf(out, "; a run would %s", counts.errors > 0 ? "fail" : "start");
+	if (failed)
+		fprintf(out, " (%s)", failed);
+	fputc('\n', out);
 }
 
 static void
@@ -332,17 +346,23 @@ message_put_sum(void *arg)
 		fprintf(out, "%s:\n", findings_take_title());
 	fputs(buffer_text(&findings), out);
 
-	/*
-	 * With several databases, the parent process reports this for all of
-	 * them.
-	 */
-	if (n_errors + n_warnings == 0 && message_database() == NULL)
-		fputs("no problems found\n", out);
-	else if (n_errors + n_warnings > 0)
+	if (parent_counts)
+		*parent_counts = counts;
+	else
 		put_verdict(out);
-	event_add_number(event, "errors", n_errors);
-	event_add_number(event, "warnings", n_warnings);
+	event_add_number(event, "errors", counts.errors);
+	event_add_number(event, "warnings", counts.warnings);
 	event_write(event);
+}
+
+/* An exit callback: the program has not reached findings_end(). */
+static void
+message_put_failure(void *arg)
+{
+	/* The reason may be only in the output of another program. */
+	if (counts.errors == 0)
+		pg_log_error("the check was not completed");
+	message_put_sum(arg);
 }
 
 void
@@ -350,14 +370,26 @@ findings_begin_list(void)
 {
 	listed = true;
 	initPQExpBuffer(&findings);
-	cleanup_push(message_put_sum, NULL);
+	cleanup_push(message_put_failure, NULL);
 }
 
 void
-findings_begin_process(void)
+findings_begin_process(FindingCounts *sum)
 {
-	n_errors = n_warnings = 0;
+	counts.errors = counts.warnings = 0;
+	parent_counts = sum;
 	listed = false;
+}
+
+void
+findings_add_databases(const FindingCounts *sum, int n_databases,
+					   const char *names)
+{
+	counts.errors += sum->errors;
+	counts.warnings += sum->warnings;
+	checked = psprintf(" in %d database%s", n_databases,
+					   units_plural(n_databases));
+	failed = names;
 }
 
 void
@@ -379,15 +411,21 @@ void
 findings_report(void)
 {
 	/* With --check, the run continues to find other problems. */
-	if (n_errors > 0 && !listed)
+	if (!listed)
+		findings_require();
+}
+
+void
+findings_require(void)
+{
+	if (counts.errors > 0)
 		exit(1);
 }
 
 void
 findings_end(void)
 {
-	if (n_errors > 0)
-		exit(1);
+	findings_require();
 	cleanup_forget_all();
 	message_put_sum(NULL);
 }

@@ -50,13 +50,30 @@ extern char *printable_message(const char *text);
  * With --check: from now on, errors and warnings, and each detail and hint,
  * are lines of a list.  The list is written to event_log_text_output() when
  * the process ends, even after an error, so that it follows the output about
- * the plan.  The last line is the number of findings or "no problems found",
- * which is omitted for one of several databases.
+ * the plan.  The last line is the number of findings or "no problems found".
  */
 extern void findings_begin_list(void);
 
-/* In a child that is a separate run: begin without findings. */
-extern void findings_begin_process(void);
+typedef struct FindingCounts
+{
+	int			errors;
+	int			warnings;
+} FindingCounts;
+
+/*
+ * In a child that is a separate run: begin without findings.  With --check,
+ * its list has no last line.  Its counts are stored in sum, in memory that
+ * the parent shares.
+ */
+extern void findings_begin_process(FindingCounts *sum);
+
+/*
+ * In the parent: count the findings of children, which have listed them.  The
+ * last line then contains the number of databases, and the names of databases
+ * with errors, or NULL.
+ */
+extern void findings_add_databases(const FindingCounts *sum, int n_databases,
+								   const char *names);
 
 /*
  * Set the title of the list with --check for one of several databases, which
@@ -76,6 +93,9 @@ extern void findings_note(const char *text);
  * since later checks may find more.
  */
 extern void findings_report(void);
+
+/* The same, but with --check, too: the next step requires these checks. */
+extern void findings_require(void);
 
 /*
  * Call this at the end of --check.  Ends the process with exit status 1 if

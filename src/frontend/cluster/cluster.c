@@ -390,6 +390,11 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 		cluster_account_note_snapshot(dump->map.snapshot);
 	n_failed = cluster_run(&run, options);
 	cluster_snapshot_end(dump->snapshot);
+	if (options->check)
+	{
+		findings_end();
+		return 0;
+	}
 	if (n_failed > 0 && !any_is_complete(dump))
 	{
 		pg_log_error("could not dump any database");
@@ -401,9 +406,6 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	{
 		cleanup_forget_all();
 		metrics_end(true);
-		if (options->check)
-			fprintf(event_log_text_output(), "no problems found in %d database%s\n",
-					dump->map.list.n, units_plural(dump->map.list.n));
 		return 0;
 	}
 	report_failed(only_looks ? "problems were found in %d of %d database%s" :

@@ -31,7 +31,7 @@
 /* Rates are computed from this many of the last lines. */
 #define RATE_LINES 10
 
-/* A line of progress names this many databases. */
+/* A line names this many databases. */
 #define NAMES_SHOWN 3
 
 /* The progress of all runs together. */
@@ -766,6 +766,24 @@ bytes_to_read(const ClusterAccount *account)
 }
 
 /*
+ * The names of the databases that failed, of which at most NAMES_SHOWN are
+ * shown: "shop, web, crm and 2 more".  NULL if there are none.
+ */
+static const char *
+failed_names(const ClusterAccount *account)
+{
+	PQExpBufferData names = buffer_new();
+	int			n = 0;
+
+	for (int i = 0; i < account->list->n; i++)
+		if (account->states[i] == CLUSTER_FAILED && n++ < NAMES_SHOWN)
+			units_names_add(&names, account->list->databases[i].name);
+	if (n > NAMES_SHOWN)
+		appendPQExpBuffer(&names, " and %d more", n - NAMES_SHOWN);
+	return n > 0 ? names.data : NULL;
+}
+
+/*
  * The last lines of --check of a dump: what a run would do, as dry_run.c
  * prints it for one database.
  */
@@ -799,6 +817,7 @@ print_check(const ClusterAccount *account)
 		fprintf(out, "  free disk space: %s\n", units_size(available));
 	dry_run_print_times(options, bytes, options->expected_rate == 0 ? 0 :
 						(double) bytes / options->expected_rate, out);
+	findings_add_databases(&sum.checked, n, failed_names(account));
 	if (directory)
 		archive_space_check(directory, &need);
 }

@@ -122,7 +122,7 @@ cluster_run_begin(RunState *state, int no, int slot)
 	if (state->pids[no] == 0)
 	{
 		cleanup_begin_process();
-		findings_begin_process();
+		findings_begin_process(&state->account->figures[no].checked);
 		interrupt_begin_process(parent);
 		run_main(state, no, slot);
 	}
@@ -162,6 +162,9 @@ cluster_run_note_failure(RunState *state, int no, int status)
 		pg_log_error("database \"%s\" was restored with errors", database->name);
 	else if (complete)
 		pg_log_error("the run for database \"%s\" failed", database->name);
+	else if (state->options->check &&
+			 state->account->figures[no].checked.errors == 0)
+		pg_log_error(state->run->failure, database->name);
 	if (complete)
 		pg_log_error_detail("Its archive is complete.");
 }

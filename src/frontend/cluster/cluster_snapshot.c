@@ -494,7 +494,7 @@ cluster_snapshot_pause(void *arg)
 
 	snapshot->standbys = standbys;
 	standby_check(standbys);
-	findings_report();
+	findings_require();
 	if (only_checks(options))
 	{
 		(void) standby_overflow_wait(&look, 1);
@@ -692,7 +692,7 @@ cluster_snapshot_prepare(void *arg)
 											snapshot->list, options);
 	check_threshold(snapshot->conn);
 	cluster_check_source(snapshot->conn, options, snapshot->list);
-	findings_report();
+	findings_require();
 	put_templates_first(snapshot->list);
 	open_guards(snapshot);
 	interrupt_set_connection(snapshot->conn);

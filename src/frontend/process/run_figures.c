@@ -43,6 +43,8 @@ run_figures_add(RunFigures *sum, const RunFigures *figures)
 	sum->files += figures->files;
 	sum->findings += figures->findings;
 	sum->errors += figures->errors;
+	sum->checked.errors += figures->checked.errors;
+	sum->checked.warnings += figures->checked.warnings;
 }
 
 void

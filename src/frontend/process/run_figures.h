@@ -13,6 +13,8 @@
 
 #include "pqexpbuffer.h"
 
+#include "base/message.h"
+
 typedef struct RunFigures
 {
 	/* during the run */
@@ -34,6 +36,7 @@ typedef struct RunFigures
 	int			files;			/* files of a verified archive */
 	int			findings;		/* damaged files among them */
 	int			errors;			/* errors that a restore ignored */
+	FindingCounts checked;		/* what --check has found */
 } RunFigures;
 
 /* What a run has done, which decides the figures that are shown. */
