@@ -83,11 +83,17 @@ nothing_left_ok($source, $dir, 'one does not fit');
 	is("$rc $err", '1 ', '--check, a directory that cannot be made');
 	like($out, qr/^A run would dump 4 databases .*\n(?:  .*\n)+error: could not write to directory "\Q$parent\E": Permission denied\n1 problem found in 4 databases: 1 error; a run would fail\n\z/m,
 		'--check, a directory that cannot be made: the last line');
-	($rc, $out, $err) = run_program(@check, '--role=nobody');
+	chmod 0700, $parent or die "could not change a mode: $!";
+	append_to_file("$parent/file", 'mine');
+	($rc, $out, $err) = run_program(@check, '-f', $parent);
+	is("$rc $err", '1 ', '--check, a directory that is not empty');
+	like($out, qr/^A run would dump 4 databases .*\n(?:  .*\n)+error: directory "\Q$parent\E" exists but is not empty\n  hint: .*\n1 problem found in 4 databases: 1 error; a run would fail\n\z/m,
+		'--check, a directory that is not empty: the plan, and the last line');
+	($rc, $out, $err) = run_program(@check, '--role=no_such_role');
 	is($rc, 1, '--check, a role that does not exist: exit code');
 	like($out, qr/^\d+ problems? found.*: \d+ errors?; a run would fail.*\n\z/m, '--check, a role that does not exist: the last line');
 	my $log = new_path('log');
-	run_program(@check, "--log-json=$log");
+	run_program(@check, '-f', $parent, "--log-json=$log");
 	my ($sum) = grep { $_->{event} eq 'check' } reverse map { decode_json($_) } split /\n/, slurp_file($log);
 	is_deeply([ @$sum{qw(errors warnings)} ], [ 1, 0 ], '--check: the event with the sums');
 }

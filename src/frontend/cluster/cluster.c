@@ -370,7 +370,7 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	dump->options = options;
 	progress_begin(options->progress, options->no_progress);
 	cluster_account_open(options, only_looks ? CLUSTER_CHECK : CLUSTER_DUMP);
-	if (options->directory)
+	if (options->directory && !options->check)
 		(void) archive_dir_check(options->directory, true);
 	/* an unusable previous dump is reported before anything is created */
 	if (options->incremental)
@@ -392,6 +392,9 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 	cluster_snapshot_end(dump->snapshot);
 	if (options->check)
 	{
+		/* This comes last, because it may end the program. */
+		if (options->directory)
+			(void) archive_dir_check(options->directory, true);
 		findings_end();
 		return 0;
 	}
