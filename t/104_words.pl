@@ -68,7 +68,24 @@ is($rc, 0, 'copy: exit code');
 hints_are('copy', $copied, [ $jobs, $by_sql ]);
 unlike($out, qr/hint|worker/, 'copy: not in the summary');
 
+# all databases: of all together
+my $all_by_sql = qr/pg_pardump: hint: About \d\d\.\d MB in 1 of 3 databases \(words\) are read with COPY, which is slower than the extension\.  To install it, run CREATE EXTENSION pg_pardump; in each of these databases\./;
+my @all = ('--all-databases', '--exclude-database=copied');
+$err = said('all databases', '-P', @all);
+like($err, qr/^$jobs\n(?:.*\n)*\[1\/3\] words: (?:.*\n)*$all_by_sql\ndumped roles/m, 'all databases: hints before the rows and before the summary');
+hints_are('all databases', $err, [ $jobs, $all_by_sql ]);
+hints_are('all databases, -v', said('all databases, -v', '-v', @all), [ $jobs, $all_by_sql ]);
+is(said('all databases, and no progress', @all), '', 'all databases, and no progress: no hint');
+hints_are('all databases, nothing to say', said('all databases, nothing to say', '-P', '-j1', '--no-extension', @all), []);
+my $other = start_cluster('words_copy');
+($rc, $out, $copied) = run_program('pg_pardump', @db, @all, '--target=' . $other->connstr('postgres'));
+is($rc, 0, 'copy of all databases: exit code');
+hints_are('copy of all databases', $copied, [ $jobs, $all_by_sql ]);
+$other->stop;
+
 sql($node, 'words', 'CREATE ROLE app; ALTER TABLE large OWNER TO app');
+hints_are('all databases, a table of another role', said('all databases, a table of another role', '-j2', '-P', '--chunk-size=8MB', @all),
+	[ qr/pg_pardump: hint: Tables of other roles, about \d\d\.\d MB in 1 of 3 databases \(words\), are not split: querying them could run code of these roles with your privileges\.  Use the extension, or --trust-owners if you trust these roles\./, $all_by_sql ]);
 hints_are('a table of another role', said('a table of another role', '-j2', '-P', '--chunk-size=8MB'),
 	[ qr/pg_pardump: hint: Tables of other roles, about \d\d\.\d MB, are not split: querying them could run code of role "app" with your privileges\.  Use the extension, or --trust-owners if you trust these roles\./, $by_sql ]);
 hints_are('--trust-owners', said('--trust-owners', '-j2', '-P', '--trust-owners'), [$by_sql]);

@@ -21,6 +21,7 @@
 #include "report/report.h"
 #include "status/dry_run.h"
 #include "status/metrics.h"
+#include "status/summary.h"
 
 /* node_exporter only reads files with this suffix. */
 #define METRICS_SUFFIX ".prom"
@@ -39,6 +40,7 @@ typedef struct ClusterProgress
 {
 	double		time;			/* as of run_clock_seconds() */
 	double		done_bytes;
+	double		planned_bytes;	/* of databases that have a plan */
 	double		expected_bytes; /* of all databases; 0 = unknown */
 } ClusterProgress;
 
@@ -51,6 +53,7 @@ static struct
 	double		percent;		/* as shown; it never falls */
 	ClusterProgress lines[RATE_LINES];	/* a ring */
 	int			n_lines;
+	bool		has_advised;
 	char		shares[NAMES_SHOWN][UNITS_BYTES];
 }			state;
 
@@ -234,7 +237,6 @@ static ClusterProgress
 look(const ClusterAccount *account)
 {
 	ClusterProgress now = {.time = run_clock_seconds()};
-	double		planned = 0;
 	double		planned_size = 0;
 	double		other_size = 0;
 	bool		known = true;
@@ -256,13 +258,13 @@ look(const ClusterAccount *account)
 			known = known && size > 0;
 			continue;
 		}
-		planned += expected_bytes(account, i);
+		now.planned_bytes += expected_bytes(account, i);
 		planned_size += size;
 	}
 	if (planned_size > 0)
-		other_size *= planned / planned_size;
-	if (known && planned > 0)
-		now.expected_bytes = planned + other_size;
+		other_size *= now.planned_bytes / planned_size;
+	if (known && now.planned_bytes > 0)
+		now.expected_bytes = now.planned_bytes + other_size;
 	return now;
 }
 
@@ -368,10 +370,102 @@ cluster_account_begin(const ClusterList *list)
 	account->states = pg_malloc0((list->n + 1) * sizeof(ClusterState));
 	account->start_us = pg_malloc0((list->n + 1) * sizeof(int64));
 	account->end_us = pg_malloc0((list->n + 1) * sizeof(int64));
+	for (int i = 0; i < list->n; i++)
+		account->figures[i].shows_hints = advice_is_shown(account->options);
 	state.begun = run_clock_seconds();
 	if (account->command != CLUSTER_CHECK)
 		progress_stage(cluster_account_compose, account);
 	return account;
+}
+
+/* ----------
+ * Hints
+ * ----------
+ */
+
+/*
+ * The databases whose value is not 0, of which NAMES_SHOWN are named: "shop,
+ * web, crm and 2 more".  n is their number.
+ */
+static char *
+names_of(const ClusterAccount *account, const uint64 *values, int *n)
+{
+	PQExpBufferData names = buffer_new();
+
+	*n = 0;
+	for (int i = 0; i < account->list->n; i++)
+		if (values[i] != 0 && ++*n <= NAMES_SHOWN)
+			units_names_add(&names, account->list->databases[i].name);
+	if (*n > NAMES_SHOWN)
+		appendPQExpBuffer(&names, " and %d more", *n - NAMES_SHOWN);
+	return buffer_text(&names);
+}
+
+/*
+ * "1.21 GB in 2 of 4 databases (shop, web)", or NULL if these bytes deserve
+ * no hint.
+ */
+static char *
+bytes_by_database(const ClusterAccount *account, const uint64 *bytes)
+{
+	uint64		sum = 0;
+	int			n;
+	char	   *names = names_of(account, bytes, &n);
+
+	for (int i = 0; i < account->list->n; i++)
+		sum += bytes[i];
+	return sum < ADVICE_BYTES ? NULL :
+		psprintf("%s in %d of %d database%s (%s)", units_size(sum), n,
+				 account->list->n, units_plural(account->list->n), names);
+}
+
+/* Does this run read rows, and show hints? */
+static bool
+gives_hints(const ClusterAccount *account)
+{
+	return account->command != CLUSTER_CHECK &&
+		account->command != CLUSTER_VERIFY && advice_is_shown(account->options);
+}
+
+void
+cluster_account_advise(ClusterAccount *account)
+{
+	ClusterProgress now;
+
+	if (state.has_advised || !gives_hints(account))
+		return;
+	now = look(account);
+	if (now.planned_bytes < ADVICE_BYTES)
+		return;
+	state.has_advised = true;
+	advice_give_jobs(account->options,
+					 (uint64) Max(now.expected_bytes, now.planned_bytes));
+}
+
+/* The other hints, when the plans of all databases were made. */
+static void
+give_hints(const ClusterAccount *account)
+{
+	int			n = account->list->n;
+	uint64	   *whole = pg_malloc0((n + 1) * sizeof(uint64));
+	uint64	   *copied = pg_malloc0((n + 1) * sizeof(uint64));
+	char	   *text;
+
+	if (!gives_hints(account))
+		return;
+	for (int i = 0; i < n; i++)
+	{
+		whole[i] = account->figures[i].undivided_bytes;
+		copied[i] = account->figures[i].copied_bytes;
+	}
+	text = bytes_by_database(account, whole);
+	if (text)
+		message_hint(psprintf("Tables of other roles, about %s, are not split: querying them could run code of these roles with your privileges.  Use the extension, or --trust-owners if you trust these roles.",
+							  text));
+	text = bytes_by_database(account, copied);
+	if (text)
+		message_hint(psprintf("About %s are read with COPY, which is slower than the extension.  To install it, run CREATE EXTENSION pg_pardump; in each of these databases.",
+							  text));
 }
 
 /* ----------
@@ -765,22 +859,18 @@ bytes_to_read(const ClusterAccount *account)
 	return bytes;
 }
 
-/*
- * The names of the databases that failed, of which at most NAMES_SHOWN are
- * shown: "shop, web, crm and 2 more".  NULL if there are none.
- */
+/* The names of the databases that failed, or NULL. */
 static const char *
 failed_names(const ClusterAccount *account)
 {
-	PQExpBufferData names = buffer_new();
-	int			n = 0;
+	uint64	   *failed = pg_malloc0((account->list->n + 1) * sizeof(uint64));
+	char	   *names;
+	int			n;
 
 	for (int i = 0; i < account->list->n; i++)
-		if (account->states[i] == CLUSTER_FAILED && n++ < NAMES_SHOWN)
-			units_names_add(&names, account->list->databases[i].name);
-	if (n > NAMES_SHOWN)
-		appendPQExpBuffer(&names, " and %d more", n - NAMES_SHOWN);
-	return n > 0 ? names.data : NULL;
+		failed[i] = account->states[i] == CLUSTER_FAILED;
+	names = names_of(account, failed, &n);
+	return n > 0 ? names : NULL;
 }
 
 /*
@@ -830,6 +920,7 @@ cluster_account_end(ClusterAccount *account)
 		account->options->restore == NULL && account->list->n > 0 &&
 		output_of(account))
 		print_check(account);
+	give_hints(account);
 	/* With --globals-only there are no databases. */
 	if (account->list->n > 0 && account->command != CLUSTER_CHECK &&
 		output_of(account))

@@ -85,6 +85,9 @@ extern void cluster_account_note_begin(ClusterAccount *account, int no);
 extern void cluster_account_note_end(ClusterAccount *account, int no,
 									 ClusterState state);
 
+/* Call this often.  Gives the hint about jobs, once, when it is due. */
+extern void cluster_account_advise(ClusterAccount *account);
+
 /* Call this after all runs.  Writes the summary, its event, and the page. */
 extern void cluster_account_end(ClusterAccount *account);
 

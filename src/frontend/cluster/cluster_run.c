@@ -257,6 +257,7 @@ cluster_run(const ClusterRun *run, const Options *options)
 			   (slot = worker_slots_begin_run(state->n_begun,
 											  run->list->databases[state->n_begun].bytes > LARGE_BYTES)) >= 0)
 			cluster_run_begin(state, state->n_begun, slot);
+		cluster_account_advise(state->account);
 		progress_tick();
 		pg_usleep(LOOK_US);
 	}

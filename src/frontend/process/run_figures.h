@@ -23,6 +23,11 @@ typedef struct RunFigures
 	const char *volatile stage; /* a constant; NULL before the first one */
 	volatile bool source_is_closed; /* its snapshot is not needed any more */
 
+	/* hints (status/summary.h) */
+	bool		shows_hints;	/* set by the parent */
+	uint64		undivided_bytes;	/* of tables that are not split */
+	uint64		copied_bytes;	/* without the extension */
+
 	/* totals at the end of the run */
 	int			tables;
 	int			objects;		/* large objects */

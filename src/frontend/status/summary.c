@@ -20,14 +20,6 @@
  * ----------
  */
 
-/*
- * Below this size there are no hints, because the rows are read within a
- * second or two in any case.
- */
-#define BYTES_WORTH_A_WORD ((uint64) 64 * 1024 * 1024)
-
-#define MAX_LINES 3
-
 /* The bytes of tables that SQL reads for this reason. */
 static uint64
 bytes_by_sql(const DumpPlan *plan, const char *sql_reason)
@@ -77,48 +69,49 @@ undivided_owner(const DumpPlan *plan)
 	return "";
 }
 
-/*
- * Fill in up to MAX_LINES hints, owned, and return their number.  Each hint
- * names what the user can do.
- */
-static int
-advice_compose(const Options *options, const DumpPlan *plan, char *lines[MAX_LINES])
+bool
+advice_is_shown(const Options *options)
 {
-	const char *missing = plan->extension ? plan->extension->missing : NULL;
-	uint64		bytes = dump_plan_bytes(plan);
-	int			n = 0;
+	/* A copy always prints a summary, so it also prints the hints. */
+	return progress_is_shown() || options->verbose || options->target;
+}
 
-	if (!options->jobs_given && !options->tasks && plan->queue->n_jobs > 1 &&
-		bytes >= BYTES_WORTH_A_WORD)
-		lines[n++] = psprintf("Using 1 worker for about %s; use -j NUM to run more.",
-							  units_size(bytes));
-	bytes = undivided_bytes(plan);
-	if (bytes >= BYTES_WORTH_A_WORD && !options->no_chunks)
-		lines[n++] = psprintf("Tables of other roles, about %s, are not split: querying them could run code of role \"%s\" with your privileges.  Use the extension, or --trust-owners if you trust these roles.",
-							  units_size(bytes), undivided_owner(plan));
-	if (missing == NULL || options->no_extension)
-		return n;
-	bytes = bytes_by_sql(plan, missing);
-	if (bytes >= BYTES_WORTH_A_WORD || plan->extension->is_there)
-		lines[n++] = psprintf(plan->extension->is_there ?
-							  "About %s are read with COPY, which is slower than the extension (%s)." :
-							  "About %s are read with COPY, which is slower than the extension (%s).  To install it, run CREATE EXTENSION pg_pardump; in the database.",
-							  units_size(bytes), missing);
-	return n;
+void
+advice_give_jobs(const Options *options, uint64 bytes)
+{
+	if (!options->jobs_given && !options->tasks && bytes >= ADVICE_BYTES)
+		message_hint(psprintf("Using 1 worker for about %s; use -j NUM to run more.",
+							  units_size(bytes)));
 }
 
 void
 advice_give(const Options *options, const DumpPlan *plan)
 {
-	char	   *lines[MAX_LINES];
-	int			n;
+	const char *missing = plan->extension && !options->no_extension ?
+		plan->extension->missing : NULL;
+	bool		installed = missing && plan->extension->is_there;
+	uint64		whole = options->no_chunks ? 0 : undivided_bytes(plan);
+	uint64		copied = missing ? bytes_by_sql(plan, missing) : 0;
+	RunFigures *own = run_figures_own();
 
-	/* A copy always prints a summary, so it also prints the hints. */
-	if (!progress_is_shown() && !options->verbose && !options->target)
+	if (own)
+	{
+		own->undivided_bytes = whole;
+		own->copied_bytes = installed ? 0 : copied;
+	}
+	if (own ? !own->shows_hints : !advice_is_shown(options))
 		return;
-	n = advice_compose(options, plan, lines);
-	for (int i = 0; i < n; i++)
-		message_hint(lines[i]);
+	if (own == NULL && plan->queue->n_jobs > 1)
+		advice_give_jobs(options, dump_plan_bytes(plan));
+	if (own == NULL && whole >= ADVICE_BYTES)
+		message_hint(psprintf("Tables of other roles, about %s, are not split: querying them could run code of role \"%s\" with your privileges.  Use the extension, or --trust-owners if you trust these roles.",
+							  units_size(whole), undivided_owner(plan)));
+	if (installed)
+		message_hint(psprintf("About %s are read with COPY, which is slower than the extension (%s).",
+							  units_size(copied), missing));
+	else if (own == NULL && copied >= ADVICE_BYTES)
+		message_hint(psprintf("About %s are read with COPY, which is slower than the extension (%s).  To install it, run CREATE EXTENSION pg_pardump; in the database.",
+							  units_size(copied), missing));
 }
 
 /* ----------
@@ -263,6 +256,8 @@ hand_over(const Run *run)
 	figures = summary_figures(run);
 	figures.expected_bytes = figures.done_bytes = figures.raw_bytes;
 	figures.stage = own->stage;
+	figures.undivided_bytes = own->undivided_bytes;
+	figures.copied_bytes = own->copied_bytes;
 	*own = figures;
 }
 

@@ -21,11 +21,27 @@
  */
 
 /*
+ * Below this size there are no hints, because the rows are read within a
+ * second or two in any case.
+ */
+#define ADVICE_BYTES ((uint64) 64 * 1024 * 1024)
+
+/*
+ * A dump or restore that shows no progress only prints hints with -v.
+ */
+extern bool advice_is_shown(const Options *options);
+
+/*
  * Print hints on standard error after the plan and before the rows, when the
- * user can still stop the run and change the options.  A dump or restore that
- * shows no progress only prints them with -v.
+ * user can still stop the run and change the options.  With --all-databases,
+ * the run of a database only passes the bytes to the parent process, which
+ * prints each hint once.  But the run prints why it cannot use an installed
+ * extension.
  */
 extern void advice_give(const Options *options, const DumpPlan *plan);
+
+/* Print the hint about jobs if it is due for this many bytes of rows. */
+extern void advice_give_jobs(const Options *options, uint64 bytes);
 
 /* ----------
  * The share of each server (--also-from).
