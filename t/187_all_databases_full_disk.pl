@@ -40,8 +40,18 @@ is_deeply({ map { $_->{Name} => $_->{State} } @{ read_map($dir)->{Databases} } }
 ok(!-e archive_of($dir, 'large'), 'one does not fit: nothing of it is left');
 ($rc) = run_program('pg_pardump', '--verify', archive_of($dir, 'fits'));
 is($rc, 0, 'one does not fit: another one is complete');
-($rc) = run_program('pg_pardump', '--all-databases', "--verify=$dir");
-is($rc, 1, 'one does not fit: --verify tells');
+my ($pages, $log) = (new_path('pages'), new_path('log'));
+($rc, my $out, $err) = run_program('pg_pardump', '--all-databases', "--verify=$dir", "--report=$pages", "--log-json=$log");
+is($rc, 1, 'one does not fit: exit code of --verify');
+like($out, qr/\A\[1\/4\] large: NO ARCHIVE, its dump failed\n(?:\[[234]\/4\] \w+: verified, .*\n){3}verified roles, tablespaces and 3 of 4 databases:\n/, 'one does not fit: --verify');
+is($err, <<"ERR", 'one does not fit: messages of --verify');
+pg_pardump: error: verification of 1 of 4 databases failed
+pg_pardump: detail: Databases without an archive: "large".
+pg_pardump: hint: To restore the other databases, run "pg_parrestore --all-databases --exclude-database=large -d CONNINFO $dir".
+ERR
+like(slurp_file("$pages/index.html"), qr/1 of 4 databases failed\..*\blarge\b.*no archive/s, 'one does not fit: the page of --verify');
+is_deeply([ map { @$_{qw(database state seconds)} } grep { $_->{event} eq 'database_end' && $_->{state} eq 'failed' } map { decode_json($_) } split /\n/, slurp_file($log) ],
+	[ 'large', 'failed', 0 ], 'one does not fit: the event of --verify');
 nothing_left_ok($source, $dir, 'one does not fit');
 
 # ---- what --check finds before: all archives share one disk
@@ -92,7 +102,7 @@ nothing_left_ok($source, $dir, 'one does not fit');
 	($rc, $out, $err) = run_program(@check, '--role=no_such_role');
 	is($rc, 1, '--check, a role that does not exist: exit code');
 	like($out, qr/^\d+ problems? found.*: \d+ errors?; a run would fail.*\n\z/m, '--check, a role that does not exist: the last line');
-	my $log = new_path('log');
+	my $log = new_path('log_of_check');
 	run_program(@check, '-f', $parent, "--log-json=$log");
 	my ($sum) = grep { $_->{event} eq 'check' } reverse map { decode_json($_) } split /\n/, slurp_file($log);
 	is_deeply([ @$sum{qw(errors warnings)} ], [ 1, 0 ], '--check: the event with the sums');

@@ -243,7 +243,7 @@ system_or_bail('cp', '-a', $dir, $damaged);
 append_to_file(archive_of($damaged, 'postgres') . '/toc.dat', 'x');
 ($rc, $err, $out) = verify($damaged);
 is($rc, 1, '--verify, a damaged archive: exit code');
-like($err, qr/^pg_pardump:postgres: error: file "toc\.dat" .*^pg_pardump: error: verification of 1 of 2 databases failed\n.*detail: The failed database is "postgres"\.\n.*hint: Restore from another copy .* --exclude-database\.$/ms,
+like($err, qr/^pg_pardump:postgres: error: file "toc\.dat" .*^pg_pardump: error: verification of 1 of 2 databases failed\n.*detail: Damaged archives: "postgres"\.\n.*hint: Use another copy of the damaged archives\.\n.*hint: To restore the other databases, run "pg_parrestore --all-databases --exclude-database=postgres -d CONNINFO \Q$damaged\E"\.$/ms,
 	'--verify, a damaged archive: message');
 like($out, qr/^\[\d\/2\] template1: verified, \d+ files?, /m, '--verify: the other one is verified, too');
 append_to_file("$damaged/globals.sql", "\n");

@@ -112,14 +112,16 @@ is("$rc$err", '0', 'a verification: exit code');
 @lines = split /\n/, $out;
 numbered_ok('a verification', 5, @lines);
 ok((grep { /^\[\d\/5\] shop: verified, \d+ files, 12,346 rows, $size stored as $size in $seconds$/ } @lines), 'a verification: a line of a database');
-like("$lines[-2]\n$lines[-1]", qr/^verified roles, tablespaces and 5 archives:\n  \d+ files, 14,346 rows, $size stored as $size in $seconds, $size\/s$/, 'a verification: the summary');
+like("$lines[-2]\n$lines[-1]", qr/^verified roles, tablespaces and 5 databases:\n  \d+ files, 14,346 rows, $size stored as $size in $seconds, $size\/s$/, 'a verification: the summary');
 is(scalar(@lines), 7, 'a verification: nothing else');
 append_to_file(archive_of($dir, 'broken') . '/toc.dat', 'x');
 ($rc, $out, $err) = run_program('pg_pardump', '--all-databases', '-P', "--verify=$dir");
 is($rc, 1, 'a damaged archive: exit code');
 like($out, qr/^\[\d\/5\] broken: DAMAGED, 1 problem found, \d+ files? in $seconds$/m, 'a damaged archive: line of the database');
-like($out, qr/^verified roles, tablespaces and 4 of 5 archives:\n  \d+ files, .*$/m, 'a damaged archive: the summary');
+like($out, qr/^verified roles, tablespaces and 4 of 5 databases:\n  \d+ files, .*$/m, 'a damaged archive: the summary');
 like($err, qr/^$last$/m, 'a damaged archive: the line of progress');
+like($err, qr/^pg_pardump: error: verification of 1 of 5 databases failed\npg_pardump: detail: Damaged archives: "broken"\.\npg_pardump: hint: Use another copy of the damaged archives\.\npg_pardump: hint: To restore the other databases, run "pg_parrestore --all-databases --exclude-database=broken -d CONNINFO \Q$dir\E"\.\n\z/m,
+	'a damaged archive: the last messages');
 
 my $target = start_cluster('all_progress_target');
 ($rc, $out, $err) = run_program('pg_parrestore', '--all-databases', '-j2', '--progress', '--exclude-database=broken',

@@ -627,6 +627,53 @@ cluster_verify_add_args(void *arg, int no, SimpleStringList *args)
 	simple_string_list_append(args, "--no-progress");
 }
 
+/* A pattern without quotes is in lower case. */
+static bool
+is_plain_pattern(const char *name)
+{
+	return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(name);
+}
+
+/*
+ * Print the messages about the databases that failed.  The hint contains the
+ * whole command only if the command is short.
+ */
+static void
+report_verify(const ClusterVerify *verify, int n_failed)
+{
+	const ClusterList *list = &verify->map->list;
+	PQExpBufferData damaged = buffer_new();
+	PQExpBufferData missing = buffer_new();
+	PQExpBufferData exclude = buffer_new();
+	bool		is_short = n_failed <= 5;
+
+	cluster_list_add_failed(&damaged, list);
+	for (int i = 0; i < list->n; i++)
+	{
+		const ClusterDatabase *database = &list->databases[i];
+
+		if (!database->failed)
+			continue;
+		if (!database->run_failed)
+			cluster_list_add_name(&missing, database);
+		is_short = is_short && is_plain_pattern(database->name);
+		appendPQExpBuffer(&exclude, " --exclude-database=%s", database->name);
+	}
+	pg_log_error("verification of %d of %d database%s failed", n_failed,
+				 list->n, units_plural(list->n));
+	if (damaged.len > 0)
+		pg_log_error_detail("Damaged archives: %s.", damaged.data);
+	if (missing.len > 0)
+		pg_log_error_detail("Databases without an archive: %s.", missing.data);
+	if (damaged.len > 0)
+		pg_log_error_hint("Use another copy of the damaged archives.");
+	if (n_failed < list->n)
+		pg_log_error_hint("To restore the other databases, run \"pg_parrestore --all-databases%s -d CONNINFO %s\".",
+						  is_short ? exclude.data : " --exclude-database=PATTERN",
+						  verify->place.commands ? "--pipe=COMMAND" :
+						  verify->place.directory);
+}
+
 int
 cluster_verify(const Options *options, const char *argv0,
 			   ClusterProgram program)
@@ -640,8 +687,6 @@ cluster_verify(const Options *options, const char *argv0,
 		.arg = verify,
 		.add_args = cluster_verify_add_args,
 	};
-	PQExpBufferData names = buffer_new();
-	int			n_missing;
 	int			n_failed;
 
 	progress_begin(options->progress, options->no_progress);
@@ -651,10 +696,10 @@ cluster_verify(const Options *options, const char *argv0,
 	verify->place = cluster_map_place(options->verify, options);
 	verify->map = cluster_map_read(&verify->place);
 	free(cluster_map_read_globals(&verify->place, verify->map));
-	n_missing = cluster_map_leave_out_failed(verify->map, &names);
+	cluster_map_put_failed_first(verify->map);
 	cluster_account_note_snapshot(verify->map->snapshot);
 	run.list = &verify->map->list;
-	n_failed = cluster_run(&run, options) + n_missing;
+	n_failed = cluster_run(&run, options);
 	cleanup_forget_all();
 	if (n_failed == 0 && verify->map->snapshot)
 		fprintf(event_log_text_output(),
@@ -663,10 +708,7 @@ cluster_verify(const Options *options, const char *argv0,
 				printable(verify->map->snapshot->snapshot));
 	if (n_failed == 0)
 		return 0;
-	report_failed("verification of %d of %d database%s failed",
-				  &names, &verify->map->list, n_failed,
-				  verify->map->list.n + n_missing);
-	pg_log_error_hint("Restore from another copy of the dump, or restore the other databases with pg_parrestore --all-databases --exclude-database.");
+	report_verify(verify, n_failed);
 	return 1;
 }
 

@@ -566,7 +566,9 @@ print_database(const ClusterAccount *account, int no, FILE *out)
 
 	appendPQExpBuffer(&line, "[%d/%d] %s: ", account->n_ended, account->list->n,
 					  printable(account->list->databases[no].name));
-	if (failed && !has_figures(figures))
+	if (failed && account->start_us[no] == 0)
+		appendPQExpBufferStr(&line, "NO ARCHIVE, its dump failed");
+	else if (failed && !has_figures(figures))
 		appendPQExpBuffer(&line, "FAILED after %s", units_elapsed(seconds));
 	else if (figures->findings > 0)
 		appendPQExpBuffer(&line, "DAMAGED, %d problem%s found, %d file%s in %s",
@@ -632,9 +634,7 @@ append_databases(PQExpBuffer buf, const ClusterAccount *account)
 					  account->options->no_tablespaces ? "" : ", tablespaces");
 	if (n_complete < n)
 		appendPQExpBuffer(buf, "%d of ", n_complete);
-	appendPQExpBuffer(buf, "%d %s%s", n,
-					  account->command == CLUSTER_VERIFY ? "archive" : "database",
-					  units_plural(n));
+	appendPQExpBuffer(buf, "%d database%s", n, units_plural(n));
 }
 
 /* The snapshot of a dump or a copy, which --cluster-snapshot has taken. */
@@ -750,7 +750,9 @@ cluster_account_note_end(ClusterAccount *account, int no, ClusterState end)
 	Event	   *event = database_event("database_end", &account->list->databases[no]);
 
 	account->states[no] = end;
-	account->end_us[no] = clock_wall_us();
+	/* 0 = this run did not begin, because the dump had failed */
+	if (account->start_us[no] != 0)
+		account->end_us[no] = clock_wall_us();
 	account->n_ended++;
 	event_add_text(event, "state", end == CLUSTER_FAILED ? "failed" : "complete");
 	if (account->command != CLUSTER_CHECK)
@@ -795,7 +797,8 @@ page_notes(const ClusterAccount *account, int no)
 	PQExpBufferData notes = buffer_new();
 
 	if (account->states[no] == CLUSTER_FAILED)
-		appendPQExpBufferStr(&notes, ", failed");
+		appendPQExpBufferStr(&notes, account->start_us[no] == 0 ?
+							 ", no archive" : ", failed");
 	append_notes(&notes, &account->figures[no]);
 	append_faults(&notes, &account->figures[no]);
 	/* Skip the comma and the space at the beginning. */

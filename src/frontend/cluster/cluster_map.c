@@ -562,6 +562,23 @@ cluster_map_leave_out_failed(ClusterMap *map, PQExpBuffer names)
 	return n_all - list->n;
 }
 
+void
+cluster_map_put_failed_first(ClusterMap *map)
+{
+	ClusterList *list = &map->list;
+
+	for (int i = 0, n = 0; i < list->n; i++)
+	{
+		ClusterDatabase database = list->databases[i];
+
+		if (!database.failed)
+			continue;
+		memmove(&list->databases[n + 1], &list->databases[n],
+				(i - n) * sizeof(ClusterDatabase));
+		list->databases[n++] = database;
+	}
+}
+
 char *
 cluster_map_read_globals(const ClusterPlace *place, const ClusterMap *map)
 {

@@ -120,6 +120,9 @@ extern ClusterMap *cluster_map_read(const ClusterPlace *place);
  */
 extern int	cluster_map_leave_out_failed(ClusterMap *map, PQExpBuffer names);
 
+/* Move these databases to the beginning of the list, for cluster_run(). */
+extern void cluster_map_put_failed_first(ClusterMap *map);
+
 /*
  * The contents of globals.sql; owned.  Exits with a message if they do not
  * match the map's checksum.

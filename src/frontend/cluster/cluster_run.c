@@ -239,6 +239,12 @@ cluster_run(const ClusterRun *run, const Options *options)
 	/* The limit applies to all runs together. */
 	session_set_max_rate(options->max_rate);
 	cleanup_push(cluster_run_end_runs, state);
+	for (; state->n_begun < n && run->list->databases[state->n_begun].failed;
+		 state->n_begun++)
+	{
+		state->n_failed++;
+		cluster_account_note_end(state->account, state->n_begun, CLUSTER_FAILED);
+	}
 	while (state->n_begun < n || state->n_running > 0)
 	{
 		int			slot;

@@ -38,7 +38,8 @@ typedef struct ClusterRun
 
 /*
  * Run it for all databases of the list, and note which have failed.  Returns
- * their number.
+ * their number.  Databases that have failed before, in the dump, come first
+ * in the list.  They are counted, but not run.
  */
 extern int	cluster_run(const ClusterRun *run, const Options *options);
 
