@@ -62,8 +62,10 @@ nothing_left_ok($source, $dir, 'one does not fit');
 	my @check = ('pg_pardump', '--all-databases', '--check', '-d', $connstr, '-f', "$parent/new");
 	my ($rc, $out, $err) = run_program(@check);
 	is("$rc $err", '0 ', '--check, where there is room');
-	like($out, qr/^\[1\/4\] large: 1 table, .*\(COPY\), archive about .*\n(?:\[\d\/4\] .*\n){3}A run would dump 4 databases and \d tables, about \S+ .?B:\n  jobs: \d+\n  connections to the source: at most \d+ needed, \d+ free\n  archives: about \S+ .?B\n  free disk space: \S+ .?B\nno problems found in \d+ databases\n\z/m,
+	like($out, qr/^\[1\/4\] large: 1 table, .*\(COPY\), archive about .*\n(?:\[\d\/4\] .*\n){3}A run would dump roles, tablespaces, 4 databases and \d tables, about \S+ .?B:\n  jobs: \d+\n  connections to the source: at most \d+ needed, \d+ free\n  archives: about \S+ .?B with \w+\n  free disk space: \S+ .?B\nno problems found in \d+ databases\n\z/m,
 		'--check, where there is room: what is needed, and what there is');
+	($rc, $out) = run_program(@check, '--no-tablespaces', '-Z0');
+	like($out, qr/^A run would dump roles, 4 databases and \d tables, about .*:\n(?:  .*\n)*  archives: about \S+ .?B\n/m, '--check, no tablespaces, and no compression');
 	local $ENV{LD_PRELOAD} = system_faults();
 	local $ENV{SYSTEM_FAULT} = 'statvfs _full';
 	($rc, $out, $err) = run_program(@check);
@@ -91,13 +93,13 @@ nothing_left_ok($source, $dir, 'one does not fit');
 	chmod 0500, $parent or die "could not change a mode: $!";
 	($rc, $out, $err) = run_program(@check);
 	is("$rc $err", '1 ', '--check, a directory that cannot be made');
-	like($out, qr/^A run would dump 4 databases .*\n(?:  .*\n)+error: could not write to directory "\Q$parent\E": Permission denied\n1 problem found in 4 databases: 1 error; a run would fail\n\z/m,
+	like($out, qr/^A run would dump roles, tablespaces, 4 databases .*\n(?:  .*\n)+error: could not write to directory "\Q$parent\E": Permission denied\n1 problem found in 4 databases: 1 error; a run would fail\n\z/m,
 		'--check, a directory that cannot be made: the last line');
 	chmod 0700, $parent or die "could not change a mode: $!";
 	append_to_file("$parent/file", 'mine');
 	($rc, $out, $err) = run_program(@check, '-f', $parent);
 	is("$rc $err", '1 ', '--check, a directory that is not empty');
-	like($out, qr/^A run would dump 4 databases .*\n(?:  .*\n)+error: directory "\Q$parent\E" exists but is not empty\n  hint: .*\n1 problem found in 4 databases: 1 error; a run would fail\n\z/m,
+	like($out, qr/^A run would dump roles, tablespaces, 4 databases .*\n(?:  .*\n)+error: directory "\Q$parent\E" exists but is not empty\n  hint: .*\n1 problem found in 4 databases: 1 error; a run would fail\n\z/m,
 		'--check, a directory that is not empty: the plan, and the last line');
 	($rc, $out, $err) = run_program(@check, '--role=no_such_role');
 	is($rc, 1, '--check, a role that does not exist: exit code');

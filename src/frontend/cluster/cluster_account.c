@@ -18,6 +18,7 @@
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "cluster/cluster_account.h"
+#include "cluster/globals.h"
 #include "report/report.h"
 #include "status/dry_run.h"
 #include "status/metrics.h"
@@ -629,9 +630,8 @@ append_databases(PQExpBuffer buf, const ClusterAccount *account)
 	int			n = account->list->n;
 	int			n_complete = count_states(account, CLUSTER_COMPLETE);
 
-	appendPQExpBuffer(buf, "%s roles%s and ", done[account->command],
-					  account->command == CLUSTER_RESTORE &&
-					  account->options->no_tablespaces ? "" : ", tablespaces");
+	appendPQExpBuffer(buf, "%s %s and ", done[account->command],
+					  globals_names(account->options));
 	if (n_complete < n)
 		appendPQExpBuffer(buf, "%d of ", n_complete);
 	appendPQExpBuffer(buf, "%d database%s", n, units_plural(n));
@@ -892,20 +892,24 @@ print_check(const ClusterAccount *account)
 	FILE	   *out = output_of(account);
 	int			n = account->list->n;
 
+	fprintf(out, "A run would dump %s, %d database%s", globals_names(options), n,
+			units_plural(n));
 	if (sum.objects > 0)
-		fprintf(out, "A run would dump %d database%s, %d table%s and %d large object%s, about %s:\n",
-				n, units_plural(n), sum.tables, units_plural(sum.tables),
-				sum.objects, units_plural(sum.objects), units_size(bytes));
+		fprintf(out, ", %d table%s and %d large object%s", sum.tables,
+				units_plural(sum.tables), sum.objects,
+				units_plural(sum.objects));
 	else
-		fprintf(out, "A run would dump %d database%s and %d table%s, about %s:\n",
-				n, units_plural(n), sum.tables, units_plural(sum.tables),
-				units_size(bytes));
+		fprintf(out, " and %d table%s", sum.tables, units_plural(sum.tables));
+	fprintf(out, ", about %s:\n", units_size(bytes));
 	fprintf(out, "  jobs: %d\n", options->jobs);
 	fprintf(out, "%s\n", account->connections);
 	/* this run has tried to take it, and would have ended with an error */
 	if (options->cluster_snapshot)
 		fprintf(out, "  snapshot of all databases: can be taken\n");
-	fprintf(out, "  archives: about %s\n", units_size(sum.stored_bytes));
+	fprintf(out, "  archives: about %s", units_size(sum.stored_bytes));
+	if (sum.compression)
+		fprintf(out, " with %s", sum.compression);
+	fputc('\n', out);
 	if (directory && archive_space_available(directory, &need, &available))
 		fprintf(out, "  free disk space: %s\n", units_size(available));
 	dry_run_print_times(options, bytes, options->expected_rate == 0 ? 0 :

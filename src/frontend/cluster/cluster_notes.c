@@ -19,6 +19,7 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cluster/cluster_notes.h"
+#include "cluster/globals.h"
 #include "load/restore_journal_open.h"
 #include "load/target_check.h"
 #include "process/progress.h"
@@ -587,8 +588,8 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list,
 
 	for (int i = 0; i < list->n; i++)
 		bytes += list->databases[i].bytes;
-	findings_note(psprintf("A run would restore %d database%s, %s with indexes:",
-						   list->n, units_plural(list->n), units_size(bytes)));
+	findings_note(psprintf("A run would restore %s and %d database%s, %s with indexes:",
+						   globals_names(notes->options), list->n, units_plural(list->n), units_size(bytes)));
 	for (int i = 0; i < list->n; i++)
 	{
 		const ClusterDatabase *database = &list->databases[i];

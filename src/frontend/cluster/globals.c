@@ -162,6 +162,12 @@ globals_read_file(const char *path)
 	return text;
 }
 
+const char *
+globals_names(const Options *options)
+{
+	return options->no_tablespaces ? "roles" : "roles, tablespaces";
+}
+
 /* ----------
  * Parsing the script.
  *

@@ -28,6 +28,9 @@ extern char *globals_read(PGconn *conn, const PeerAddress *address,
  */
 extern char *globals_read_file(const char *path);
 
+/* The globals that a run dumps or restores: "roles, tablespaces". */
+extern const char *globals_names(const Options *options);
+
 /* ----------
  * Parsing the script.
  * ----------

@@ -226,6 +226,8 @@ check_only(Dump *dump, StockPgDump *pg_dump)
 		run_figures_own()->expected_bytes = dump_plan_bytes(&dump->plan);
 		run_figures_own()->raw_bytes = need.raw_bytes;
 		run_figures_own()->stored_bytes = archive_space_expect(&need);
+		run_figures_own()->compression = need.compressed ?
+			compress_method_name(dump->plan.compress.method) : NULL;
 	}
 	check_plan(dump);
 	leader_close(&dump->pool.source);

@@ -45,6 +45,8 @@ run_figures_add(RunFigures *sum, const RunFigures *figures)
 	sum->errors += figures->errors;
 	sum->checked.errors += figures->checked.errors;
 	sum->checked.warnings += figures->checked.warnings;
+	if (figures->compression)
+		sum->compression = figures->compression;
 }
 
 void

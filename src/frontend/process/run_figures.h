@@ -42,6 +42,7 @@ typedef struct RunFigures
 	int			findings;		/* damaged files among them */
 	int			errors;			/* errors that a restore ignored */
 	FindingCounts checked;		/* what --check has found */
+	const char *compression;	/* with --check: a constant, or NULL */
 } RunFigures;
 
 /* What a run has done, which decides the figures that are shown. */
