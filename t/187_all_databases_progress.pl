@@ -13,6 +13,7 @@ use JSON::PP;
 use Pardump::Background qw(wait_until);
 use Pardump::Cluster qw(start_cluster run_program new_path start_psql sql value line_break);
 use Pardump::Prometheus qw(read_samples);
+use Pardump::Terminal qw(run_on_terminal);
 use Pardump::WholeCluster qw(create_database archive_of dump_all);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -168,6 +169,14 @@ like($shown, qr/\r\ndumped roles, tablespaces and 5 databases:\r\n  5 tables, 17
 # no line of the progress is left before another line
 unlike($shown, qr/[kMG]B\/s[^\r\n]*\[\d\/5\]/, 'a terminal: the line of progress is cleared');
 $gate->();
+
+# ---- a terminal: the duration of the rest of the last database is unknown
+
+sql($node, 'shop', 'DROP TABLE gated; CREATE MATERIALIZED VIEW slow AS SELECT pg_sleep(3)::text AS slept');
+sql($target, 'postgres', "DROP DATABASE $_") foreach 'shop', 'broken', qq{"$odd"};
+($rc, $shown) = run_on_terminal(200, 'pg_pardump', '--all-databases', '-j2', '-d', $node->connstr('postgres'), '--target', $target->connstr('postgres'));
+is($rc, 0, 'the rest of a copy: exit code');
+like($shown, qr/\rdatabases 4\/5, +99%, $size of ~$size, $rate, running shop \(rest\)/, 'the rest of a copy: no ETA after all rows and indexes');
 
 $_->stop foreach $node, $target;
 done_testing();

@@ -270,14 +270,40 @@ look(const ClusterAccount *account)
 }
 
 /*
- * The remaining time follows from the share of bytes that are done: the
- * current rate would make it jump.
+ * The remaining time; 0 = unknown.  While databases share the workers, it
+ * follows from the share of bytes that are done: the current rate would make
+ * it jump.  The estimate of a run, which includes its index builds, is used
+ * when all its rows are done, or when all other databases are.
  */
+static double
+seconds_left(const ClusterAccount *account, double by_share)
+{
+	bool		is_last = account->n_ended == account->list->n - 1;
+	bool		rows_left = false;
+	double		left = 0;
+
+	for (int i = 0; i < account->list->n; i++)
+	{
+		const RunFigures *figures = &account->figures[i];
+		bool		has_rows = figures->expected_bytes == 0 ||
+			figures->done_bytes < figures->expected_bytes;
+
+		if (account->states[i] > CLUSTER_RUNS)
+			continue;
+		rows_left = rows_left || has_rows;
+		if (is_last || !has_rows)
+			left = Max(left, figures->eta_seconds);
+	}
+	return rows_left ? Max(left, by_share) : left;
+}
+
 static void
-add_share(ProgressLine *line, const ClusterProgress *now, bool at_end)
+add_share(ProgressLine *line, const ClusterAccount *account,
+		  const ClusterProgress *now, bool at_end)
 {
 	double		elapsed = now->time - state.begun;
 	double		percent;
+	double		left;
 	const char *done;
 	const char *total;
 
@@ -291,9 +317,10 @@ add_share(ProgressLine *line, const ClusterProgress *now, bool at_end)
 		percent = Min(100.0 * now->done_bytes / Max(now->expected_bytes, 1), 99.9);
 		state.percent = percent = Max(state.percent, percent);
 		progress_line_add(line, 0, "", "", "%3d%%", (int) percent);
-		if (percent > 0)
-			progress_line_add(line, 0, "", "", "ETA %s",
-							  units_duration(elapsed * (100 - percent) / percent));
+		left = percent <= 0 ? 0 :
+			seconds_left(account, elapsed * (100 - percent) / percent);
+		if (left > 0)
+			progress_line_add(line, 0, "", "", "ETA %s", units_duration(left));
 	}
 	if (now->expected_bytes > 0 && !at_end)
 		progress_line_add(line, 1, "", "", "%s of ~%s", done, total);
@@ -345,7 +372,7 @@ cluster_account_compose(void *arg, ProgressLine *line, bool at_end)
 
 	progress_line_add(line, 0, "databases ", "", "%d/%d", account->n_ended,
 					  account->list->n);
-	add_share(line, &now, at_end);
+	add_share(line, account, &now, at_end);
 
 	/*
 	 * Before the first plan is made, no bytes are known.  At the end, the

@@ -20,6 +20,7 @@ typedef struct RunFigures
 	/* during the run */
 	volatile uint64 expected_bytes; /* of its rows; 0 = not yet known */
 	volatile uint64 done_bytes; /* of the expected ones */
+	volatile double eta_seconds;	/* of rows and indexes; 0 = unknown */
 	const char *volatile stage; /* a constant; NULL before the first one */
 	volatile bool source_is_closed; /* its snapshot is not needed any more */
 

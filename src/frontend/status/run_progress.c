@@ -785,6 +785,8 @@ run_progress_update(void *arg, RunFigures *figures)
 
 	figures->expected_bytes = (uint64) now.expected_bytes;
 	figures->done_bytes = (uint64) Min(now.raw_bytes, now.expected_bytes);
+	figures->eta_seconds = now.raw_bytes > 0 ?
+		Max(estimate_seconds(progress->estimate), 0) : 0;
 }
 
 void
