@@ -168,7 +168,12 @@ foreach my $width (80, 120)
 	in_session('pg_pardump', @chunks, '--target', 'dbname=compared', '--compare', 'shop');
 	sql($node, 'postgres', 'DROP DATABASE compared');
 	in_session('pg_pardump', '--all-databases', '--check', '-f', 'all.dump');
+	# a limit that leaves no spare connection to one database
+	sql($node, 'postgres', $_) foreach 'CREATE ROLE backup LOGIN', 'GRANT pg_read_all_data TO backup', 'ALTER DATABASE web CONNECTION LIMIT 2';
+	in_session('pg_pardump', '--all-databases', '--check', '-U', 'backup', '--no-role-passwords', '-f', 'all.dump');
+	sql($node, 'postgres', $_) foreach 'ALTER DATABASE web CONNECTION LIMIT -1', 'DROP ROLE backup';
 	in_session('pg_pardump', '--all-databases', '-f', 'all.dump');
+	in_session('pg_pardump', '--all-databases', '--check', '-f', 'all.dump');
 	in_session('pg_pardump', '--all-databases', '--verify=all.dump');
 	# a condition that fails in database web only, whose name has three letters
 	in_session('pg_pardump', '--all-databases', '--where', 'orders:id <> 1 / (length(current_database()) - 3)', '-f', 'failed.dump');
