@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 
 use JSON::PP qw(decode_json);
 use Pardump::Background qw(wait_until sessions terminate children);
-use Pardump::Cluster qw(start_cluster start_standby run_program sql value);
+use Pardump::Cluster qw(start_cluster start_standby run_program new_path sql value);
 use Pardump::Nights qw(backup_config run_backup start_backup end_backup failing_programs next_fault
   complete_backups partial_backups time_name);
 use Pardump::WholeCluster qw(create_database);
@@ -299,8 +299,28 @@ sub nothing { return; }
 	ended_ok($node, $dir, 'a database without the extension');
 	my ($rc, $out, $err) = run_backup(now(), '--check', $file);
 	is($rc, 1, '--check finds a database without the extension: exit code');
-	like($err, $missing, '--check finds a database without the extension: message');
+	like($err, qr/^error: option --cluster-snapshot requires extension pg_pardump in every database\n  detail: Database "third" cannot be dumped with this option: the database has no extension pg_pardump\.$/m,
+		'--check finds a database without the extension: message');
 	like($err, qr/^pg_pardump_backup: error: could not take a snapshot of all databases: /m, '--check finds a database without the extension: what it prevents');
+
+	# a pg_pardump that finds a possible problem of the snapshot
+	my $warning = new_path('bin');
+	system_or_bail('cp', '-a', $bin, $warning);
+	unlink "$warning/pg_pardump";
+	append_to_file("$warning/pg_pardump", <<"SH");
+#!/bin/sh
+for word; do
+	case \$word in --shared-snapshot=*) shared=yes ;; esac
+done
+[ "\$shared" ] || exec "$bin/pg_pardump" "\$@"
+echo 'warning: the snapshot is old'
+echo '1 problem found: 1 warning; a run would start'
+SH
+	chmod 0700, "$warning/pg_pardump" or die "could not change a mode: $!";
+	($file) = backup_config($node, "bindir = $warning", 'cluster_snapshot = yes');
+	($rc, $out, $err) = run_backup(now(), '--check', $file);
+	is("$rc $out", '0 ', '--check, a warning about the snapshot: exit code');
+	like($err, qr/^warning: the snapshot is old\n(?!1 problem)(?:.*\n)*no errors, but [1-9]\d* warnings? in 5 databases\n\z/m, '--check, a warning about the snapshot: it is shown and counted');
 
 	($file) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes', 'options = --no-extension');
 	$run = night($file, []);

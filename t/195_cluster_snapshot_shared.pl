@@ -176,7 +176,7 @@ is(slurp_file($file), 'mine', 'a file that exists: it is not changed');
 
 my $none = new_path('none');
 ($rc, my $out, $err) = run_program(keeper_command($none, '--check'));
-is("$rc $out$err", '0 ', '--check');
+is("$rc $out$err", "0 no problems found\n", '--check');
 ok(!-e $none, '--check makes no file');
 
 # ---- options

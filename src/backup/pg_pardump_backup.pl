@@ -662,7 +662,7 @@ sub check
 	$try->(sub { link_store($config, 0) });
 	$try->(sub { @databases = databases(); die $NO_DATABASE if !@databases });
 	$try->(sub { dump_globals($config) });
-	$try->(sub { check_snapshot($config, @databases) }, 'could not take a snapshot of all databases') if $config->{cluster_snapshot} && @databases;
+	$try->(sub { check_snapshot($config, \%sums, @databases) }, 'could not take a snapshot of all databases') if $config->{cluster_snapshot} && @databases;
 	$try->(sub { $server = read_server($config) });
 	$try->(sub {
 		$other = other_server($claim, $server, (survey($server))[1]);

@@ -49,14 +49,14 @@ sub command
 
 sub file_of { return "$_[0]{directory}/.cluster_snapshot"; }
 
-# Dies if the snapshot cannot be taken.
+# Dies if the snapshot cannot be taken.  Adds the number of warnings to the sums.
 sub check_snapshot
 {
-	my ($config, @databases) = @_;
+	my ($config, $sums, @databases) = @_;
 	run_check($config, sub {
 		run('pg_pardump --cluster-snapshot --check', command($config, file_of($config), \@databases, '--check'),
 			limit => limit_of($config, MIN_SNAPSHOT_LIMIT), %{ $_[0] });
-	});
+	}, sub { $sums->{warnings} += $1 if $_[0] =~ /^\d+ problems? found: .*\b(\d+) warnings?;/m });
 	return;
 }
 

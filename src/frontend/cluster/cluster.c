@@ -448,6 +448,8 @@ cluster_share_snapshot(const Options *options)
 	if (!options->check)
 		shared_snapshot_keep(snapshot, &list, options->shared_snapshot);
 	cluster_snapshot_end(snapshot);
+	if (options->check)
+		findings_end();
 	cleanup_forget_all();
 	return 0;
 }
