@@ -16,6 +16,7 @@ use Pardump::Command qw(text_file);
 use Pardump::Nights qw(backup_config run_backup failing_programs next_fault complete_backups time_name);
 use Pardump::Prometheus qw(read_samples);
 use PardumpBackup::Listing qw(size_text);
+use PardumpBackup::Message qw(first_names);
 use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -251,7 +252,7 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	}
 	is($err, '', 'nightly_backup.md: cron is told nothing');
 	local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 1;
-	foreach my $try ([ [], qr/\A(?:(?:[^\n]*\r)?\[\d\/4\] \w+: made and verified, \S+ \w+ in [\d.:]+(?: s)?\r?\n){4}pg_pardump_backup: made and verified backup "\w+": other, postgres, shop, template1\r?\n  4 databases, .*\r?\npg_pardump_backup: no old backups to remove\r?\n\z/, 'is shown each database and a summary' ], [ ['-v'], qr/100%, time/, 'is shown progress with -v' ])
+	foreach my $try ([ [], qr/\A(?:(?:[^\n]*\r)?\[\d\/4\] \w+: made and verified, \S+ \w+ in [\d.:]+(?: s)?\r?\n){4}pg_pardump_backup: made and verified backup "\w+":\r?\n  4 databases, .*\r?\npg_pardump_backup: no old backups to remove\r?\n\z/, 'is shown each database and a summary' ], [ ['-v'], qr/100%, time/, 'is shown progress with -v' ])
 	{
 		my ($options, $want, $what) = @$try;
 		my $shown = '';
@@ -267,6 +268,9 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	($rc, undef, $err) = run_program('psql', '-Xq', '-f', "$dir/shop/" . time_name($now) . '/globals.sql', $node->connstr('postgres'));
 	like($err, qr/\A(.*ERROR:  role "\w+" already exists\n)+\z/, 'nightly_backup.md: globals are SQL');
 }
+
+is(first_names("a\nb", 'b' .. 'e'), 'a?b, b, c, d, e', 'names of databases: all of five');
+is(first_names('a' .. 'h'), 'a, b, c, d, e and 3 more', 'names of databases: five of eight');
 
 # ---- --check
 

@@ -17,7 +17,7 @@ use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
 use PardumpBackup::Elsewhere qw(write_record note_removal init_store link_store);
 use PardumpBackup::Listing qw(print_table print_json size_text age_text elapsed_text);
-use PardumpBackup::Message qw(inform report with_detail printable quoted counted duration_text option_error show_progress clear_progress end_progress
+use PardumpBackup::Message qw(inform report with_detail printable quoted counted first_names duration_text option_error show_progress clear_progress end_progress
   n_warnings progress_of_line progress_lines message_lines);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
@@ -408,6 +408,7 @@ sub try_databases
 		if (interrupted() || !defined $next) { complain($error); }
 		else { report('warning', with_detail($error, $dumps_all ? "Another attempt, which dumps all rows, will be made $next." : "Another attempt will be made $next.")); }
 		last if interrupted();
+		print STDERR "$label: FAILED after ", elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began), defined $next ? ", will be retried\n" : "\n" if defined $label;
 	}
 	return @failed;
 }
@@ -499,7 +500,7 @@ sub report_made
 	my ($began, $n, @made) = @_;
 	my ($verb, $not) = made_texts(@made);
 
-	inform("$verb backup \"$made[0]{run}\"$not: " . join ', ', map { printable(database_of($_->{folder})) } @made);
+	inform("$verb backup \"$made[0]{run}\"$not:");
 	print STDERR '  ', @made < $n ? scalar(@made) . ' of ' : '', counted($n, 'database'), figures_text($began, @made), "\n";
 	return;
 }
@@ -509,10 +510,10 @@ sub report_kept
 {
 	my ($removed_all, $n, @failed) = @_;
 
-	if ($n_removed) { inform('removed ' . counted($n_removed, 'old backup') . ' of databases' . ($removed_all ? '' : ', but not all: see the errors above')); }
+	if ($n_removed) { inform('removed ' . counted($n_removed, 'old backup') . ($removed_all ? '' : ', but not all: see the errors above')); }
 	elsif ($removed_all && !@failed) { inform('no old backups to remove'); }
 	report('error', sprintf "no new backup of %d of %s: %s\ndetail: Old backups of %s were kept.\n", scalar @failed, counted($n, 'database'),
-		join(', ', map { printable($_) } @failed), @failed == 1 ? 'this database' : 'these databases')
+		first_names(@failed), @failed == 1 ? 'this database' : 'these databases')
 	  if @failed && $n > 1;
 	return;
 }
@@ -563,8 +564,9 @@ sub back_up
 		return (BACKUP_FAILED, \%outcome, $server);
 	}
 	my @made = map { $made->{$_} // () } sort keys %$made;
-	report_made($began, scalar keys %outcome, @made) if $config->{watched} && @made;
 	$removed &= remove_expired($server, grep { $outcome{$_} } sort keys %outcome) if !defined $other;
+	# all lines of the verdict are together, after the errors
+	report_made($began, scalar keys %outcome, @made) if $config->{watched} && @made;
 	complain("no old backup was removed: $other") if defined $other;
 	report_kept(!defined $other && $removed, scalar keys %outcome, grep { !$made->{ folder_of($_) } } @databases) if $config->{watched} && %outcome;
 	return ($failed ? BACKUP_FAILED : defined $other ? OTHER_SERVER : $removed ? SUCCESS : REMOVAL_FAILED, \%outcome, $server);

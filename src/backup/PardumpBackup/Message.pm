@@ -9,11 +9,14 @@ use Exporter 'import';
 use List::Util qw(min);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-our @EXPORT_OK = qw(inform report with_detail printable quoted counted duration_text option_error terminal_width show_progress clear_progress end_progress
+our @EXPORT_OK = qw(inform report with_detail printable quoted counted first_names duration_text option_error terminal_width show_progress clear_progress end_progress
   n_warnings progress_of_line progress_lines message_lines);
 
 # As in help.c.
 use constant MAX_DISTANCE => 2;
+
+# The names that a message contains at most.
+use constant MAX_NAMES => 5;
 
 # ioctl_list(2)
 use constant TIOCGWINSZ => 0x5413;
@@ -68,6 +71,14 @@ sub counted
 {
 	my ($number, $noun) = @_;
 	return with_commas($number) . " $noun" . ($number == 1 ? '' : 's');
+}
+
+# The names, or the first ones of a list that would fill the screen.
+sub first_names
+{
+	my @names = map { printable($_) } @_;
+	return join(', ', @names) if @names <= MAX_NAMES;
+	return join(', ', @names[ 0 .. MAX_NAMES - 1 ]) . ' and ' . (@names - MAX_NAMES) . ' more';
 }
 
 sub duration_text
