@@ -85,7 +85,7 @@ is(scalar(@$listed), 16, 'JSON: a backup for each database of each night');
 	is_deeply($found, {
 		name => $names[2], time => $names[2], database => 'odd name', folder => 'odd=20name',
 		path => "$dir/odd=20name/$names[2]", archive => "$dir/odd=20name/$names[2]/dump",
-		complete => JSON::PP::true, pipe => JSON::PP::false, only_in_store => JSON::PP::false, problem => undef,
+		status => 'verified', complete => JSON::PP::true, pipe => JSON::PP::false, only_in_store => JSON::PP::false, problem => undef,
 		started => '2027-01-17T08:00:00Z', finished => '2027-01-17T08:00:00Z', seconds => 0, age_seconds => 1.125 * DAY,
 		cluster_snapshot => undef,
 		verified => { time => '2027-01-17T08:00:00Z', good => JSON::PP::true, unreadable => JSON::PP::false },
@@ -173,7 +173,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 		is_deeply([ grep { /archives/ } @lines[ 0 .. $#lines - 2 ] ], [], 'a damaged one, on a terminal: messages replace progress');
 	}
 	like(shown(4, $file), qr/^$names[1] .* verified .* "a, b", caf\xc3\xa9, odd name\n$names[1] .* DAMAGED .* shop$/m, 'a damaged one: the table');
-	is_deeply([ map { $_->{verified}{good} ? () : "$_->{database} $_->{name}" } @{ backups_of(4, $file) } ], ["shop $names[1]"], 'a damaged one: JSON');
+	is_deeply([ map { $_->{verified}{good} ? () : "$_->{database} $_->{name} $_->{status}" } @{ backups_of(4, $file) } ], ["shop $names[1] damaged"], 'a damaged one: JSON');
 }
 
 # ---- backups that are not complete, of another server, or from before there were runs
@@ -183,7 +183,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	mkdir $partial or die "could not make \"$partial\": $!";
 	like(shown(5, $file), qr/^shop\/$names[4]  .*  +-  incomplete +- +shop$/m, 'not complete: the table');
 	my ($found) = grep { !$_->{complete} } @{ backups_of(5, $file) };
-	is_deeply([ @$found{qw(database path verified kept_until bytes)} ], [ 'shop', $partial, undef, undef, undef ], 'not complete: JSON');
+	is_deeply([ @$found{qw(database path status verified kept_until bytes)} ], [ 'shop', $partial, 'incomplete', undef, undef, undef ], 'not complete: JSON');
 	verify_ok('not complete', 1, '', qr/error: backup "shop\/$names[4]" is not complete\n.*detail: A run is making this backup, /, "shop/$names[4]");
 	rmdir $partial;
 
@@ -218,7 +218,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	night_ok($file, 0);
 	like(shown(1, $file), qr/^$names[0]  2027-01-15 08:00  24 h        -  not verified  after 7 backups  shop$/m, 'pipe: the table');
 	my ($found) = @{ backups_of(1, $file) };
-	is_deeply([ @$found{qw(bytes verified pipe)} ], [ undef, undef, JSON::PP::true ], 'pipe: JSON');
+	is_deeply([ @$found{qw(bytes status verified pipe)} ], [ undef, 'not verified', undef, JSON::PP::true ], 'pipe: JSON');
 	my ($rc, $out, $err) = run_backup($now, '--verify', 'latest', $file);
 	is("$rc$out", '1', 'pipe: --verify of one: exit code');
 	like($err, qr/\Apg_pardump_backup: error: the files of backup "shop\/$names[0]" were written by the command of "pipe"\npg_pardump_backup: hint: Decrypt the files of "\Q$dir\E.*" into another directory\. Then run "pg_pardump --verify" on that directory\.\n\z/,

@@ -205,6 +205,8 @@ sub json_backup
 		path => json_text($backup->{path}),
 		archive => json_text($backup->{archive}),
 		complete => json_bool($backup->{complete}),
+		# the word of the table
+		status => lc status_text($backup),
 		pipe => json_bool($backup->{pipe}),
 		only_in_store => json_bool($backup->{store_only}),
 		problem => json_text($backup->{problem}),
