@@ -115,12 +115,15 @@ foreach my $try ([ 80, "\"a, b\", caf\xc3\xa9 and 2 more" ], [ 100, "\"a, b\", c
 
 # ---- --verify
 
+# The output of --verify without sizes and durations in its summary.
+sub without_figures { return $_[0] =~ s/^verified .*?\K(?:, [\d.]+ [kM]B)? in [\d.:]+(?: s)?(?=$|:)//mr; }
+
 # $out is what follows the lines for each archive.
 sub verify_ok
 {
 	my ($what, $rc, $out, $err, @arguments) = @_;
 	my ($got_rc, $got_out, $got_err) = run_backup($now + 4 * DAY, '--verify', @arguments, $file);
-	is("$got_rc " . $got_out =~ s/^\[.*\n//mgr =~ s/, [\d.]+ [kM]B$//mr, "$rc $out", "--verify, $what");
+	is("$got_rc " . without_figures($got_out =~ s/^\[.*\n//mgr), "$rc $out", "--verify, $what");
 	like($got_err, $err, "--verify, $what: messages");
 	return;
 }
@@ -137,14 +140,14 @@ foreach my $typed ("shop/$names[0]", "odd name/$names[0]", "odd=20name/$names[0]
 {
 	my (undef, $out) = run_backup($now + 4 * DAY, '--verify', $names[2], $file);
 	my @lines = map { my $database = $_; qr/$database\/$names[2]: verified, [\d.]+ kB in \d+\.\d s\n/ } 'a, b', "caf\xc3\xa9", 'odd name', 'shop';
-	like($out, qr/\A\[1\/4\] $lines[0]\[2\/4\] $lines[1]\[3\/4\] $lines[2]\[4\/4\] $lines[3]verified 1 backup: 4 archives, [\d.]+ [kM]B\n\z/, '--verify: a line for each archive');
+	like($out, qr/\A\[1\/4\] $lines[0]\[2\/4\] $lines[1]\[3\/4\] $lines[2]\[4\/4\] $lines[3]verified 1 backup: 4 archives, [\d.]+ [kM]B in \d+\.\d s\n\z/, '--verify: a line for each archive');
 
 	# the first archive's progress is shown as soon as pg_pardump has shown its own
 	local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 4 * DAY;
 	my ($rc, $shown) = run_on_terminal(80, 'pg_pardump_backup', '--verify', $names[2], $file);
 	is($rc, 0, '--verify on a terminal: exit code');
 	like($shown, qr/\r\d+%, time 0:\d\d, archives 0\/4, ETA 0:\d\d, a, b\/$names[2]/, '--verify on a terminal: progress');
-	is_deeply([ map { s/0:\d\d/TIME/r =~ s/, [\d.]+ [kM]B$//r } seen_lines($shown) ], [ '100%, time TIME, archives 4/4', 'verified 1 backup: 4 archives' ],
+	is_deeply([ map { without_figures($_) =~ s/0:\d\d/TIME/r } seen_lines($shown) ], [ '100%, time TIME, archives 4/4', 'verified 1 backup: 4 archives' ],
 		'--verify on a terminal: what stays');
 }
 foreach my $typed ('20200101T000000Z', "nosuch/$names[0]", '/etc', 'shop')
@@ -158,19 +161,19 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	seek $fh, 5, 0;
 	print $fh 'X';
 	close $fh or die "could not write \"$data\": $!";
-	my $damaged = qr/^pg_pardump_backup: error: backup "shop\/$names[1]" is damaged: pg_pardump --verify failed with exit code 1$/m;
-	my $sum = 'verified 3 of 4 backups: 15 of 16 archives, 1 archive damaged';
-	verify_ok('a damaged one', 1, "$sum\n", qr/$damaged\n.*hint: Keep the other backups of this database, /);
+	my $damaged = qr/^pg_pardump_backup: error: backup "shop\/$names[1]" is damaged$/m;
+	my @sum = ('verified 3 of 4 backups: 15 archives good, 1 DAMAGED', "  damaged: shop/$names[1]");
+	verify_ok('a damaged one', 1, "$sum[0]\n$sum[1]\n", qr/$damaged\n.*hint: Keep the other backups of this database, /);
 	like((run_backup($now + 4 * DAY, '--verify', $file))[1], qr/^\[8\/16\] shop\/$names[1]: DAMAGED, /m, 'a damaged one: its line');
 	{
 		local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 4 * DAY;
 		my ($rc, $shown) = run_on_terminal(160, 'pg_pardump_backup', '--verify', $file);
 		my @lines = seen_lines($shown);
 		is($rc, 1, 'a damaged one, on a terminal: exit code');
-		is_deeply([ map { s/0:\d\d/TIME/r } @lines[ -2, -1 ] ], [ '100%, time TIME, archives 16/16', $sum ], 'a damaged one, on a terminal: the end');
+		is_deeply([ map { without_figures($_) =~ s/0:\d\d/TIME/r } @lines[ -3 .. -1 ] ], [ '100%, time TIME, archives 16/16', @sum ], 'a damaged one, on a terminal: the end');
 		is(scalar(grep { /$damaged/ } @lines), 1, 'a damaged one, on a terminal: the error');
 		is(scalar(grep { /^pg_pardump: error: file ".*" of table public\.t / } @lines), 1, 'a damaged one, on a terminal: the error of pg_pardump');
-		is_deeply([ grep { /archives/ } @lines[ 0 .. $#lines - 2 ] ], [], 'a damaged one, on a terminal: messages replace progress');
+		is_deeply([ grep { /archives/ } @lines[ 0 .. $#lines - 3 ] ], [], 'a damaged one, on a terminal: messages replace progress');
 	}
 	like(shown(4, $file), qr/^$names[1] .* verified .* "a, b", caf\xc3\xa9, odd name\n$names[1] .* DAMAGED .* shop$/m, 'a damaged one: the table');
 	is_deeply([ map { $_->{verified}{good} ? () : "$_->{database} $_->{name} $_->{status}" } @{ backups_of(4, $file) } ], ["shop $names[1] damaged"], 'a damaged one: JSON');
@@ -232,7 +235,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	chmod 0600, $file;
 	night_ok($file, 1);
 	($rc, $out, $err) = run_backup($now, '--verify', $file);
-	is($rc . $out =~ s/^\[1\/1\].*\n//r =~ s/, [\d.]+ [kM]B$//mr . $err, "0verified 1 backup: 1 archive\n1 archive not verified: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read\n",
+	is($rc . without_figures($out =~ s/^\[1\/1\].*\n//r) . $err, "0verified 1 backup: 1 archive\n1 archive not verified: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read\n",
 		'pipe: --verify of all, and another backup');
 }
 {

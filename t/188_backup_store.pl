@@ -65,7 +65,7 @@ sub said
 {
 	my ($night, @arguments) = @_;
 	my ($rc, $out, $err) = run_backup($now + $night * DAY, @arguments);
-	return $rc . $out =~ s/^\[.*\n//mgr . $err;
+	return $rc . $out =~ s/^\[.*\n//mgr =~ s/^verified .*\K in [\d.:]+(?: s)?$//mr . $err;
 }
 
 # Restores a backup of shop with these arguments of --restore.

@@ -78,10 +78,10 @@ sub change_json
 sub failed_ok
 {
 	my ($what, $night, $message, @arguments) = @_;
-	my ($rc, undef, $err) = run_backup($now + $night * DAY, @arguments);
+	my ($rc, $out, $err) = run_backup($now + $night * DAY, @arguments);
 	is($rc, 1, "$what: exit code");
 	like($err, $message, "$what: message");
-	return;
+	return $out;
 }
 
 sub statuses
@@ -353,7 +353,8 @@ foreach my $try ([ 'echo x && ', 'did not return file "backup.json" as the comma
 	is($rc, 2, 'fetch without pipe: exit code');
 	write_text($file, $text =~ s/^fetch = \K/exit 7; /mr);
 	chmod 0600, $file;
-	failed_ok('fetch fails: --verify', 2, qr/failed: child process exited with exit code 7.*error: could not verify backup "shop\/$names[1]": pg_pardump --verify failed with exit code 1\n/s, '--verify', 'latest', $file);
+	my $printed = failed_ok('fetch fails: --verify', 2, qr/failed: child process exited with exit code 7.*error: could not verify backup "shop\/$names[1]": pg_pardump --verify failed with exit code 1\n/s, '--verify', 'latest', $file);
+	like($printed, qr/^verified 0 of 1 backup in \d+\.\d s: 0 archives good, 1 could not be verified\n  could not be verified: shop\/$names[1]\n\z/m, 'fetch fails: the summary');
 	is(statuses($file), "0 $names[0] not verified $names[1] UNREADABLE", 'fetch fails: it is recorded');
 	make_database($node, 'unread');
 	failed_ok('fetch fails: --restore', 2, qr/failed: child process exited with exit code 7.*error: pg_parrestore failed with exit code 1\n.*hint: .*the output of the command of "fetch" for "globals\.sql"/s, '--restore', 'latest', '--to=unread', $file);
@@ -361,11 +362,11 @@ foreach my $try ([ 'echo x && ', 'did not return file "backup.json" as the comma
 	chmod 0600, $file;
 	my ($rows, $other) = grep { -s } glob "$store/shop/$names[1]/[0-9]*.dat*";
 	append_to_file($rows, 'x');
-	failed_ok('damage: --verify', 2, qr/error: backup "shop\/$names[1]" is damaged: pg_pardump --verify failed with exit code 1\n.*hint: Keep the other backups of this database, and check the storage\.\n/, '--verify', $file);
+	failed_ok('damage: --verify', 2, qr/error: backup "shop\/$names[1]" is damaged\n.*hint: Keep the other backups of this database, and check the storage\.\n/, '--verify', $file);
 	is(statuses($file), "0 $names[0] verified $names[1] DAMAGED", 'damage: it is recorded');
 	write_text($file, $text =~ s/^fetch = \K/test %f != @{[ $other =~ s{.*\/}{}r ]} && /mr);
 	chmod 0600, $file;
-	failed_ok('damage, and fetch fails: --verify', 2, qr/failed: child process exited with exit code 1.*error: backup "shop\/$names[1]" is damaged: /s, '--verify', 'latest', $file);
+	failed_ok('damage, and fetch fails: --verify', 2, qr/failed: child process exited with exit code 1.*error: backup "shop\/$names[1]" is damaged\n/s, '--verify', 'latest', $file);
 	is(statuses($file), "0 $names[0] verified $names[1] DAMAGED", 'damage, and fetch fails: damage is recorded');
 	write_text($file, $text);
 	chmod 0600, $file;

@@ -48,7 +48,7 @@ sub said
 {
 	my ($night, @arguments) = @_;
 	my ($backup_rc, $printed, $complained) = run_backup($now + $night * DAY, @arguments);
-	return $backup_rc . $printed =~ s/^\[.*\n//mgr . $complained;
+	return $backup_rc . $printed =~ s/^\[.*\n//mgr =~ s/^verified .*\K in [\d.:]+(?: s)?$//mr . $complained;
 }
 
 # The backups of which the store has files.

@@ -16,7 +16,7 @@ use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verifi
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
 use PardumpBackup::Elsewhere qw(write_record note_removal init_store link_store);
-use PardumpBackup::Listing qw(print_table print_json size_text age_text elapsed_text);
+use PardumpBackup::Listing qw(print_table print_json print_verified name_of size_text age_text elapsed_text);
 use PardumpBackup::Message qw(inform report with_detail printable quoted counted first_names duration_text option_error show_progress clear_progress end_progress
   n_warnings progress_of_line progress_lines message_lines);
 use PardumpBackup::Metrics qw(write_metrics);
@@ -134,9 +134,6 @@ my $n_removed = 0;
 my $label;
 
 sub complain { return report('error', $_[0]); }
-
-# How --list and messages name the backup of a database.  --verify and --restore take it.
-sub name_of { return printable(database_of($_[0]{folder}) . "/$_[0]{name}"); }
 
 sub title { return '"' . name_of($_[0]) . '"'; }
 
@@ -781,7 +778,8 @@ sub verify_one
 	$unread = 0 if $damaged;
 	note_verification($backup, 0, 1) if $unread;
 	die 'could not verify backup ' . title($backup) . ": $error" if $unread || $error !~ /failed with exit code 1\n/;
-	complain('backup ' . title($backup) . " is damaged: $error$keep");
+	# pg_pardump has reported the damage
+	complain('backup ' . title($backup) . " is damaged\n$keep");
 	return 0;
 }
 
@@ -859,32 +857,14 @@ sub verify
 	  . (@backups ? "detail: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read.\n"
 		: "hint: To make a backup, run \"pg_pardump_backup $config->{file}\".\n")
 	  if !@archives;
+	my $began = clock_gettime(CLOCK_MONOTONIC);
 	my @results = verify_archives(@archives);
 	return BACKUP_FAILED if @results < @archives;
 
-	my (%count, %runs, %bad_runs);
-	foreach my $i (0 .. $#archives)
-	{
-		$count{ $results[$i] }++;
-		$runs{ $archives[$i]{run} } = 1;
-		$bad_runs{ $archives[$i]{run} } = 1 if $results[$i] ne 'verified';
-	}
-	my ($n, $all) = ($count{verified} // 0, counted(scalar keys %runs, 'backup'));
-	if (%bad_runs)
-	{
-		printf "verified %d of %s: %d of %s%s%s\n", keys(%runs) - keys %bad_runs, $all, $n, counted(scalar @archives, 'archive'),
-		  $count{damaged} ? ', ' . counted($count{damaged}, 'archive') . ' damaged' : '',
-		  $count{failed} ? ', ' . counted($count{failed}, 'archive') . ' could not be verified' : '';
-	}
-	else
-	{
-		# backups from old versions have no record of their size
-		my $known = !grep { !defined $_->{bytes} } @archives;
-		printf "verified %s: %s%s\n", $all, counted($n, 'archive'), $known ? ', ' . size_text(sum0(map { $_->{bytes} } @archives)) : '';
-	}
+	print_verified(clock_gettime(CLOCK_MONOTONIC) - $began, \@archives, \@results);
 	my $left_out = @backups - @archives;
 	print counted($left_out, 'archive'), " not verified: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read\n" if $left_out;
-	return %bad_runs || !$is_known ? BACKUP_FAILED : SUCCESS;
+	return !$is_known || grep({ $_ ne 'verified' } @results) ? BACKUP_FAILED : SUCCESS;
 }
 
 # The backup of one database.

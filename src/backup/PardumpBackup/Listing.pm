@@ -1,4 +1,4 @@
-# Prints the table of --list, or its JSON.
+# Prints the table of --list, or its JSON; and the summary of --verify.
 
 package PardumpBackup::Listing;
 
@@ -7,12 +7,13 @@ use warnings;
 
 use Exporter 'import';
 use JSON::PP;
+use List::Util qw(sum0);
 use POSIX qw(strftime);
 
-use PardumpBackup::Message qw(printable duration_text terminal_width);
-use PardumpBackup::Store qw(now);
+use PardumpBackup::Message qw(printable counted first_names duration_text terminal_width);
+use PardumpBackup::Store qw(now database_of);
 
-our @EXPORT_OK = qw(print_table print_json size_text age_text elapsed_text);
+our @EXPORT_OK = qw(print_table print_json print_verified name_of size_text age_text elapsed_text);
 
 # Columns that are never narrower: for a size with three digits, and for databases.
 use constant { MIN_SIZE => 7, MIN_NAMES => 20 };
@@ -41,6 +42,9 @@ sub age_text
 	return sprintf '%d h', $seconds / 3600 if $seconds < 48 * 3600;
 	return sprintf '%d d', $seconds / 86400;
 }
+
+# How --list and messages name the backup of a database.  --verify and --restore take it.
+sub name_of { return printable(database_of($_[0]{folder}) . "/$_[0]{name}"); }
 
 # How long a step took.
 sub elapsed_text { return $_[0] < 59.95 ? sprintf('%.1f s', $_[0]) : duration_text($_[0]); }
@@ -227,6 +231,37 @@ sub print_json
 		configuration => json_text($config->{name}),
 		directory => json_text($config->{directory}),
 		backups => [ map { json_backup($_) } @$backups ] });
+	return;
+}
+
+# The summary of --verify.  The result for each archive is "verified", "damaged" or "failed".
+sub print_verified
+{
+	my ($seconds, $archives, $results) = @_;
+	my (%runs, %bad_runs, %found);
+
+	foreach my $i (0 .. $#$archives)
+	{
+		my $run = $archives->[$i]{run};
+		push @{ $found{ $results->[$i] } }, name_of($archives->[$i]);
+		$runs{$run} = 1;
+		$bad_runs{$run} = 1 if $results->[$i] ne 'verified';
+	}
+	my ($n_good, $n_damaged, $n_failed) = map { scalar @{ $found{$_} // [] } } qw(verified damaged failed);
+	my $all = counted(scalar keys %runs, 'backup');
+	my $took = elapsed_text($seconds);
+
+	if (!%bad_runs)
+	{
+		# backups from old versions have no record of their size
+		my $known = !grep { !defined $_->{bytes} } @$archives;
+		print "verified $all: ", counted($n_good, 'archive'), $known ? ', ' . size_text(sum0(map { $_->{bytes} } @$archives)) : '', " in $took\n";
+		return;
+	}
+	print 'verified ', keys(%runs) - keys %bad_runs, " of $all in $took: ", counted($n_good, 'archive'), ' good',
+	  $n_damaged ? ", $n_damaged DAMAGED" : '', $n_failed ? ", $n_failed could not be verified" : '', "\n";
+	print '  damaged: ', first_names(@{ $found{damaged} }), "\n" if $n_damaged;
+	print '  could not be verified: ', first_names(@{ $found{failed} }), "\n" if $n_failed;
 	return;
 }
 
