@@ -278,7 +278,7 @@ is(first_names('a' .. 'h'), 'a, b, c, d, e and 3 more', 'names of databases: fiv
 	my ($file, $dir) = backup_config($node, 'jobs = 2', 'database = shop', 'database = other');
 	($rc, $out, $err) = run_backup($now, '--check', $file);
 	is("$rc$out", '0', '--check: exit code') or diag($err);
-	my $end = qr/(?:no problems found|no errors, but \d+ warnings?) in 2 databases\n\z/;
+	my $end = qr/(?:no problems found in 2 databases|(\d+) problems? found in 2 databases: \g{-1} warnings?; a run would start)\n\z/;
 	like($err, qr/\A(?:\[\d\/2\] (?:shop|other): \d tables?, .*, archive about .*\n(?:warning: .*\n)*){2}A run would back up 2 databases and \d tables?, about .*:\n  jobs: 2\n  connections to the source: \d needed, \d+ free\n  archives: about .* with \w+\n  free disk space: .*\n  old backups to remove: 0\n$end/,
 		'--check: each database, and the sums');
 	my $verbose = (run_backup($now, '--check', '-v', $file))[2];
@@ -298,13 +298,14 @@ is(first_names('a' .. 'h'), 'a, b, c, d, e and 3 more', 'names of databases: fiv
 	cmp_ok($expected, '>', 0, '--check: the sizes in the event logs');
 	is($sum, size_text($expected), '--check: their sum');
 	foreach my $try (
-		[ 'database = missing', qr/error: database "missing" cannot be backed up: pg_pardump --check failed with exit code 1\nA run would back up 1 of 2 databases (?:.*\n)*.*error: problems were found in 1 of 2 databases\n.*detail: The database is "missing"\.\n\z/ ],
+		[ 'database = missing', qr/error: database "missing" cannot be backed up: pg_pardump --check failed with exit code 1\nA run would back up 1 of 2 databases (?:.*\n)*.*error: \d problems? found: 1 error in 1 of 2 databases(?:, \d warnings?)?\n.*detail: The database is "missing"\.\n\z/ ],
 		[ 'options = --trust-owners -n "no such"', qr/no matching schemas.*\n(.*\n)*.*error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
 		[ 'options = --trust-owners -Oxvn "no such"', qr/no matching schemas.*\n(.*\n)*.*error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
 		[ 'options = --trust-owners -n -fx', qr/no matching schemas.*\n(.*\n)*.*error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
 		[ 'compress = zstd:77', qr/error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
 		[ 'username = nobody_of_this_name', qr/error: the query for the timeouts of the role failed with exit code 2/ ],
-		[ 'metrics = /nowhere', qr/error: directory "\/nowhere" of "metrics" does not exist or is not writable\n(?:.*\n)*.*error: problems were found in the configuration or its environment\n\z/ ])
+		[ 'metrics = /nowhere', qr/error: directory "\/nowhere" of "metrics" does not exist or is not writable\n(?:.*\n)*.*error: \d problems? found: 1 error in the configuration or its environment(?:, \d warnings?)?\n\z/ ],
+		[ "metrics = /nowhere\ndatabase = missing", qr/error: \d problems? found: 2 errors in the configuration or its environment and in 1 of 2 databases(?:, \d warnings?)?\n.*detail: The database is "missing"\.\n\z/ ])
 	{
 		my ($line, $message) = @$try;
 		my ($file) = backup_config($node, 'database = shop', $line);

@@ -11,14 +11,14 @@ use lib '@LIBDIR@';
 use File::Find;
 use Getopt::Long qw(GetOptionsFromArray);
 use List::Util qw(min sum0);
-use PardumpBackup::Check qw(check_database count_expired print_sums);
+use PardumpBackup::Check qw(check_database count_expired print_sums report_verdict);
 use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verification);
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
 use PardumpBackup::Elsewhere qw(write_record note_removal init_store link_store);
 use PardumpBackup::Listing qw(print_table print_json print_verified name_of size_text age_text elapsed_text);
 use PardumpBackup::Message qw(inform report with_detail printable quoted counted first_names duration_text option_error show_progress clear_progress end_progress
-  n_warnings progress_of_line progress_lines message_lines);
+  progress_of_line progress_lines message_lines);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
   same_globals pipe_file dump_options dump_with_pg_pardump verify_archive target_database run_pg_parrestore run_command);
@@ -676,22 +676,12 @@ sub check
 
 		inform("checking database $shown") if $config->{verbose};
 		$try->(sub { check_database($config, $databases[$i], $number, $backup, $previous, \%sums) }, "database $shown cannot be backed up")
-		  or push @failed, $shown;
+		  or push @failed, $databases[$i];
 		$sums{expired} += count_expired($config, $server, $good) if $server;
 	}
 	delete $sums{expired} if defined $other || !$server;
 	print_sums($config, \%sums, scalar @databases);
-	my $all = counted(scalar @databases, 'database');
-	if ($n_wrong)
-	{
-		complain('problems were found in '
-			  . join(' and in ', $n_wrong > @failed ? 'the configuration or its environment' : (), @failed ? scalar(@failed) . " of $all" : ()) . "\n"
-			  . (@failed ? 'detail: The ' . (@failed == 1 ? 'database is ' : 'databases are ') . join(', ', @failed) . ".\n" : ''));
-		return BACKUP_FAILED;
-	}
-	my $warnings = ($sums{warnings} // 0) + n_warnings();
-	print STDERR $warnings ? 'no errors, but ' . counted($warnings, 'warning') . " in $all\n" : "no problems found in $all\n";
-	return SUCCESS;
+	return report_verdict(\%sums, $n_wrong, scalar @databases, @failed) ? SUCCESS : BACKUP_FAILED;
 }
 
 # Reports what could not be read from the store.  Returns whether all of it could.

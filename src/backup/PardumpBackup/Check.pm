@@ -1,4 +1,4 @@
-# --check: runs "pg_pardump --check" for each database, and reports the sums.
+# --check: runs "pg_pardump --check" for each database, and reports the sums and the verdict.
 
 package PardumpBackup::Check;
 
@@ -8,13 +8,14 @@ use warnings;
 use Exporter 'import';
 use File::Temp;
 use JSON::PP qw(decode_json);
+use List::Util qw(sum0);
 
 use PardumpBackup::Listing qw(size_text);
-use PardumpBackup::Message qw(report printable counted duration_text);
+use PardumpBackup::Message qw(report printable quoted counted first_names duration_text n_warnings);
 use PardumpBackup::Programs qw(dump_options dump_with_pg_pardump);
 use PardumpBackup::Store qw(now time_name belongs_to expired);
 
-our @EXPORT_OK = qw(run_check check_database count_expired print_sums);
+our @EXPORT_OK = qw(run_check check_database count_expired print_sums report_verdict);
 
 # How the bytes of the tables would be read.
 sub reader_text
@@ -55,7 +56,7 @@ sub run_check
 	$plan->($text) if $plan;
 	# all archives together need room on one disk
 	print STDERR $config->{verbose} ? $text =~ s/^(?:  free disk space: .*|no problems found.*)\n//mgr
-	  : $text =~ s/^(?:\[\d+\/\d+\] .*\n(?!(?:error|warning): )|A run would .*\n(?:  .*\n)*|no problems found.*\n|\d+ errors?, .*\n|\d+ problems? found: .*\n)//mgr;
+	  : $text =~ s/^(?:\[\d+\/\d+\] .*\n(?!(?:error|warning): )|A run would .*\n(?:  .*\n)*|no problems found.*\n|\d+ errors?, .*\n|\d+ problems? found\b.*\n)//mgr;
 	die $error if defined $error;
 	return;
 }
@@ -65,7 +66,7 @@ sub check_database
 {
 	my ($config, $database, $number, $backup, $previous, $sums) = @_;
 	my $log = File::Temp->new;
-	my ($warnings, $plan, $needed, $left) = (0);
+	my ($plan, $needed, $left);
 
 	# the last --log-json is the one that counts: "options" may contain another
 	run_check($config, sub {
@@ -74,12 +75,12 @@ sub check_database
 		my ($text) = @_;
 		my @events = map { decode_json($_) } grep { /"event":"check(?:_plan)?"/ } <$log>;
 
-		$warnings += $_->{warnings} // 0 foreach @events;
+		$sums->{warnings} += $_->{warnings} // 0 foreach @events;
+		$sums->{errors}{$database} += $_->{errors} // 0 foreach @events;
 		($plan) = grep { $_->{event} eq 'check_plan' } @events;
 		($needed, $left) = $text =~ /^  connections to the source: (\d+) needed(.*)/m;
 		print_database("$number " . printable($database), $text, $plan) if $plan && !$config->{verbose};
 	});
-	$sums->{warnings} += $warnings;
 	return if !$plan;
 	$sums->{databases}++;
 	$sums->{$_} += $plan->{$_} // 0 foreach qw(tables large_objects expected_bytes archive_bytes reusable_bytes expected_seconds);
@@ -118,6 +119,28 @@ sub print_sums
 	report('warning', "the file system of directory \"$config->{directory}\" might be too small for the archives of all databases\n"
 		  . "hint: Specify a directory of a larger file system, or remove old backups.\n");
 	return;
+}
+
+# Reports how many problems $n databases and the configuration have.  $n_wrong of its checks
+# failed, those of the databases @failed among them.  Returns whether there are no errors.
+sub report_verdict
+{
+	my ($sums, $n_wrong, $n, @failed) = @_;
+	my $all = counted($n, 'database');
+	# pg_pardump counts its errors only when it has begun to check
+	my $errors = $n_wrong - @failed + sum0(map { $sums->{errors}{$_} || 1 } @failed);
+	my $warnings = ($sums->{warnings} // 0) + n_warnings();
+	my $found = sprintf '%d problem%s found', $errors + $warnings, $errors + $warnings == 1 ? '' : 's';
+
+	if (!$errors)
+	{
+		print STDERR $warnings ? "$found in $all: " . counted($warnings, 'warning') . "; a run would start\n" : "no problems found in $all\n";
+		return 1;
+	}
+	my $where = join ' and in ', $n_wrong > @failed ? 'the configuration or its environment' : (), @failed ? scalar(@failed) . " of $all" : ();
+	report('error', "$found: " . counted($errors, 'error') . " in $where" . ($warnings ? ', ' . counted($warnings, 'warning') : '') . "\n"
+		  . (@failed ? 'detail: The ' . (@failed == 1 ? 'database is ' : 'databases are ') . first_names(map { quoted($_) } @failed) . ".\n" : ''));
+	return 0;
 }
 
 1;
