@@ -188,8 +188,8 @@ check_database(const Guard *guard)
 }
 
 /*
- * The database is checked before the transaction, which would otherwise keep a
- * lock on pg_database: VACUUM FULL of that table would wait for it, and all
+ * The database is checked before the transaction, which would otherwise keep
+ * a lock on pg_database: VACUUM FULL of that table would wait for it, and all
  * new sessions would wait for VACUUM FULL.  A database with a session is not
  * renamed or dropped.
  *
