@@ -6,6 +6,7 @@
 use strict;
 use warnings;
 
+use File::Basename;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
@@ -128,7 +129,6 @@ foreach my $try ([ 0, '20261121T021500Z' ], [ 1, '20261122T021500Z' ])
 
 $node->stop('immediate');
 system_or_bail('rm', '-rf', $node->data_dir, $dir);
-mkdir $dir, 0700 or die "could not make \"$dir\": $!";
 
 # all databases, with the two commands of backup_to_object_storage.md
 my $other = start_cluster('store_drill');
@@ -142,20 +142,38 @@ is($err, "20261121T021500Z\n", 'drill, all databases: the newest complete dump, 
 same_cluster_ok($want, $other, 'drill, all databases');
 sql($other, 'postgres', 'DROP DATABASE shop');
 
-# pg_pardump_backup, with its two commands
+# pg_pardump_backup, with the commands of the same chapter: the files in /etc/pg_pardump are
+# copied to a new machine, where its server is the default one
+my $etc = new_path('etc');
+my $name = basename($file);
+mkdir $etc or die "could not make \"$etc\": $!";
+system_or_bail('cp', '-p', $file, "$etc/$name");
+my $here = sub { return $_[0] =~ s/\/etc\/pg_pardump/$etc/gr =~ s/nightly\.conf/$name/gr };
+my $superuser = sql($other, 'postgres', 'SELECT current_user');
+my $prepare = $here->(recipe_of('backup_to_object_storage.md', 'install -d -m 700 -o postgres /var/backups/pg_pardump'));
+$prepare =~ s/ -o postgres \S+/ $dir/ or die 'the drill makes no directory';
+$prepare =~ s/username = \Kpostgres/$superuser/ or die 'the drill sets no superuser';
+is(join('', run_program('bash', '-ec', $prepare)), '0', 'drill: the directory and the configuration of restores are made');
+unlike(slurp_file("$etc/restore/$name"), qr/^(?:host|port) /m, 'drill: the configuration of restores does not contain the lost server');
+my @two = map { recipe_of($_, 'pg_pardump_backup --rebuild') } 'backup_to_object_storage.md', 'stored_backups.md';
+is($two[0], $two[1], 'drill: the two pages have the same commands');
+my ($rebuild, $restore, @more) = split /\n/, $here->($two[0]);
+is_deeply(\@more, [], 'drill: two commands');
+# later runs use the new server
 my $text = slurp_file($file);
 my ($host, $port) = ($other->host, $other->port);
 unlink $file;
 append_to_file($file, $text =~ s/^host = \K.*/$host/mr =~ s/^port = \K.*/$port/mr);
 chmod 0600, $file;
-my ($rebuild, $restore, @more) = split /\n/, recipe_of('stored_backups.md', 'pg_pardump_backup --rebuild') =~ s/\S+\.conf/$file/gr;
-is_deeply(\@more, [], 'drill: two commands');
 # a connection that breaks
 set_fault($store, 'cut', match => qr/^GET \S*backup\.json/, do => 'cut_answer', bytes => 600, times => 1);
 is(join('', (run_program('bash', '-c', $rebuild))[ 0, 2 ]), "0pg_pardump_backup: rebuilt 2 records in directory \"$dir\"\n", 'drill: --rebuild');
 is(times_struck($store, 'cut'), 1, 'drill: a connection was cut');
 clear_faults($store);
-($rc, $out, $err) = run_program('bash', '-c', $restore);
+{
+	local @ENV{qw(PGHOST PGPORT)} = ($host, $port);
+	($rc, $out, $err) = run_program('bash', '-c', $restore);
+}
 is("$rc$out$err", "0restored backup \"shop/$names[6]\" into database \"shop\"\n", 'drill: --restore');
 same_data_ok($data, fingerprint($other, 'shop'), 'drill: --restore');
 like(said(7, $file), qr/^5/, 'drill: a run for the other server removes nothing');
