@@ -246,6 +246,10 @@ foreach my $width (80, 120)
 	$ENV{PG_PARDUMP_BACKUP_NOW} += 86400;
 	in_session('pg_pardump_backup', 'nightly.conf');
 	in_session('pg_pardump_backup', '--check', 'nightly.conf');
+	mkdir 'others', 0700 or die "could not make directory: $!";
+	append_to_file('others.conf', "directory = $dir/others\ndatabase = web\ndatabase = no_such_database\nmetrics = $dir/missing\n");
+	chmod 0600, 'others.conf' or die "could not change a mode: $!";
+	in_session('pg_pardump_backup', '--check', 'others.conf');
 	truncate((glob 'backups/shop/*/dump/[0-9]*.dat*')[0], 100) or die "could not truncate: $!";
 	in_session('pg_pardump_backup', '--verify', 'latest', 'nightly.conf');
 	in_session('pg_pardump_backup', '--list', '--json', 'nightly.conf');
