@@ -32,10 +32,11 @@ extern char *snapshot_begin_leader(PGconn *conn, const Options *options,
  *
  * It also contains whether the server is in recovery, because after the
  * promotion of a standby, a new session must not use a snapshot from before
- * it.  Index entries that the old primary has marked as dead reach the standby
- * in full-page images, and the snapshot may see their rows: the primary does
- * not know the standby's snapshots.  Index scans ignore these marks only in
- * transactions that began in recovery (genam.c:RelationGetIndexScan()).
+ * it.  Index entries that the old primary has marked as dead reach the
+ * standby in full-page images, and the snapshot may see their rows: the
+ * primary does not know the standby's snapshots.  Index scans ignore these
+ * marks only in transactions that began in recovery
+ * (genam.c:RelationGetIndexScan()).
  */
 extern char *snapshot_identity(PGconn *conn);
 
