@@ -93,6 +93,12 @@ sql($node, 'words', 'ALTER TABLE large OWNER TO CURRENT_USER');
 
 sql($node, 'words', 'CREATE EXTENSION pg_pardump');
 hints_are('with the extension', said('with the extension', '-P'), [$jobs]);
+sql($node, 'words', "UPDATE pg_extension SET extversion = '0.9' WHERE extname = 'pg_pardump'");
+hints_are('an old extension', said('an old extension', '-j2', '-P'),
+	[qr/pg_pardump: hint: About \d\d\.\d MB are read with COPY, which is slower than the extension \(.*0\.9.*\)\.  To update it, run ALTER EXTENSION pg_pardump UPDATE; in the database\./]);
+hints_are('all databases, an old extension', said('all databases, an old extension', '-j2', '-P', @all),
+	[qr/pg_pardump: hint: About \d\d\.\d MB in 1 of 3 databases \(words\) are read with COPY, because the extension that is installed there cannot be used\.  To print the reason, use -v\./]);
+sql($node, 'words', "UPDATE pg_extension SET extversion = '1.0' WHERE extname = 'pg_pardump'");
 
 # ---- completions: what the server names
 

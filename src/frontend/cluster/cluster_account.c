@@ -270,29 +270,26 @@ look(const ClusterAccount *account)
 }
 
 /*
- * The remaining time; 0 = unknown.  While databases share the workers, it
- * follows from the share of bytes that are done: the current rate would make
- * it jump.  The estimate of a run, which includes its index builds, is used
- * when all its rows are done, or when all other databases are.
+ * The remaining time; 0 = unknown.  It follows from the share of bytes that
+ * are done: the current rate would make it jump.  The estimate of a run
+ * includes its index builds, but supposes that the run has all workers, so it
+ * is a lower bound.
  */
 static double
 seconds_left(const ClusterAccount *account, double by_share)
 {
-	bool		is_last = account->n_ended == account->list->n - 1;
 	bool		rows_left = false;
 	double		left = 0;
 
 	for (int i = 0; i < account->list->n; i++)
 	{
 		const RunFigures *figures = &account->figures[i];
-		bool		has_rows = figures->expected_bytes == 0 ||
-			figures->done_bytes < figures->expected_bytes;
 
 		if (account->states[i] > CLUSTER_RUNS)
 			continue;
-		rows_left = rows_left || has_rows;
-		if (is_last || !has_rows)
-			left = Max(left, figures->eta_seconds);
+		rows_left = rows_left || figures->expected_bytes == 0 ||
+			figures->done_bytes < figures->expected_bytes;
+		left = Max(left, figures->eta_seconds);
 	}
 	return rows_left ? Max(left, by_share) : left;
 }
@@ -398,8 +395,6 @@ cluster_account_begin(const ClusterList *list)
 	account->states = pg_malloc0((list->n + 1) * sizeof(ClusterState));
 	account->start_us = pg_malloc0((list->n + 1) * sizeof(int64));
 	account->end_us = pg_malloc0((list->n + 1) * sizeof(int64));
-	for (int i = 0; i < list->n; i++)
-		account->figures[i].shows_hints = advice_is_shown(account->options);
 	state.begun = run_clock_seconds();
 	if (account->command != CLUSTER_CHECK)
 		progress_stage(cluster_account_compose, account);
@@ -477,6 +472,7 @@ give_hints(const ClusterAccount *account)
 	int			n = account->list->n;
 	uint64	   *whole = pg_malloc0((n + 1) * sizeof(uint64));
 	uint64	   *copied = pg_malloc0((n + 1) * sizeof(uint64));
+	uint64	   *unusable = pg_malloc0((n + 1) * sizeof(uint64));
 	char	   *text;
 
 	if (!gives_hints(account))
@@ -485,6 +481,7 @@ give_hints(const ClusterAccount *account)
 	{
 		whole[i] = account->figures[i].undivided_bytes;
 		copied[i] = account->figures[i].copied_bytes;
+		unusable[i] = account->figures[i].unusable_bytes;
 	}
 	text = bytes_by_database(account, whole);
 	if (text)
@@ -493,6 +490,10 @@ give_hints(const ClusterAccount *account)
 	text = bytes_by_database(account, copied);
 	if (text)
 		message_hint(psprintf("About %s are read with COPY, which is slower than the extension.  To install it, run CREATE EXTENSION pg_pardump; in each of these databases.",
+							  text));
+	text = bytes_by_database(account, unusable);
+	if (text)
+		message_hint(psprintf("About %s are read with COPY, because the extension that is installed there cannot be used.  To print the reason, use -v.",
 							  text));
 }
 

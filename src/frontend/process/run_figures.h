@@ -25,9 +25,9 @@ typedef struct RunFigures
 	volatile bool source_is_closed; /* its snapshot is not needed any more */
 
 	/* hints (status/summary.h) */
-	bool		shows_hints;	/* set by the parent */
 	uint64		undivided_bytes;	/* of tables that are not split */
 	uint64		copied_bytes;	/* without the extension */
+	uint64		unusable_bytes; /* with an extension that cannot be used */
 
 	/* totals at the end of the run */
 	int			tables;

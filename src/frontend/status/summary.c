@@ -98,19 +98,22 @@ advice_give(const Options *options, const DumpPlan *plan)
 	{
 		own->undivided_bytes = whole;
 		own->copied_bytes = installed ? 0 : copied;
-	}
-	if (own ? !own->shows_hints : !advice_is_shown(options))
+		own->unusable_bytes = installed ? copied : 0;
 		return;
-	if (own == NULL && plan->queue->n_jobs > 1)
+	}
+	if (!advice_is_shown(options))
+		return;
+	if (plan->queue->n_jobs > 1)
 		advice_give_jobs(options, dump_plan_bytes(plan));
-	if (own == NULL && whole >= ADVICE_BYTES)
+	if (whole >= ADVICE_BYTES)
 		message_hint(psprintf("Tables of other roles, about %s, are not split: querying them could run code of role \"%s\" with your privileges.  Use the extension, or --trust-owners if you trust these roles.",
 							  units_size(whole), undivided_owner(plan)));
-	if (installed)
-		message_hint(psprintf("About %s are read with COPY, which is slower than the extension (%s).",
-							  units_size(copied), missing));
-	else if (own == NULL && copied >= ADVICE_BYTES)
-		message_hint(psprintf("About %s are read with COPY, which is slower than the extension (%s).  To install it, run CREATE EXTENSION pg_pardump; in the database.",
+	if (copied >= ADVICE_BYTES)
+		message_hint(psprintf(!installed ?
+							  "About %s are read with COPY, which is slower than the extension (%s).  To install it, run CREATE EXTENSION pg_pardump; in the database." :
+							  plan->extension->is_older ?
+							  "About %s are read with COPY, which is slower than the extension (%s).  To update it, run ALTER EXTENSION pg_pardump UPDATE; in the database." :
+							  "About %s are read with COPY, which is slower than the extension (%s).",
 							  units_size(copied), missing));
 }
 
@@ -258,6 +261,7 @@ hand_over(const Run *run)
 	figures.stage = own->stage;
 	figures.undivided_bytes = own->undivided_bytes;
 	figures.copied_bytes = own->copied_bytes;
+	figures.unusable_bytes = own->unusable_bytes;
 	*own = figures;
 }
 

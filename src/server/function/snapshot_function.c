@@ -71,14 +71,14 @@
  * (standby.c:ResolveRecoveryConflictWithSnapshot()).  A session that imports
  * a snapshot during that wait is not listed.  So on a standby the guard
  * itself, which is listed, must run until everything has been read.  A guard
- * that has imported its snapshot may not be listed either; the function cannot
- * see this.
+ * that has imported its snapshot may not be listed either; the function
+ * cannot see this.
  *
  * The proof ends with a promotion.  The old primary marks index entries as
- * dead by its own horizon, and the marks reach the standby in full-page images.
- * Index scans ignore them only in transactions that began in recovery
- * (genam.c:RelationGetIndexScan()), so sessions that import L later would miss
- * rows.
+ * dead by its own horizon, and the marks reach the standby in full-page
+ * images.  Index scans ignore them only in transactions that began in
+ * recovery (genam.c:RelationGetIndexScan()), so sessions that import L later
+ * would miss rows.
  *
  * The contents of a snapshot are read from the server's own file, and are not
  * an argument.  With invented contents, a running transaction could seem to
