@@ -204,18 +204,17 @@ sub data_file
 
 # What psql -At prints for a single statement that it would send as it is.  Starting psql
 # takes longer than most statements, and the tests run tens of thousands.  Returns nothing
-# if only psql can run the SQL, or can describe the error.
+# if only psql can run the SQL, or can connect.  Dies on any error.
 sub run_statement
 {
 	my ($node, $db, $sql) = @_;
-	return if $sql !~ /[^\s;]/ || $sql =~ /;\s*[^\s;]|\\|\bCOPY\b/i || grep { defined $ENV{$_} } qw(PGPASSWORD PGPASSFILE PGSERVICE PGCLIENTENCODING PGTZ);
-	my $result = eval {
-		my $session = Pardump::Wire->new($node, $db, user => $ENV{PGUSER}, options => $ENV{PGOPTIONS}, application_name => $ENV{PGAPPNAME} // 'psql');
-		my $answer = $session->query($sql);
-		$session->close;
-		$answer;
-	};
-	return if !$result || $result->{closed};
+	return if $sql !~ /[^\s;]/ || $sql =~ /;\s*[^\s;]|\\|\bCOPY\b|[^\x00-\xff]/i
+	  || grep { defined $ENV{$_} } qw(PGPASSWORD PGPASSFILE PGSERVICE PGCLIENTENCODING PGTZ PGDATESTYLE);
+	my $session = eval { Pardump::Wire->new($node, $db, user => $ENV{PGUSER}, options => $ENV{PGOPTIONS}, application_name => $ENV{PGAPPNAME} // 'psql') };
+	return if !$session;
+	my $result = $session->query($sql);
+	die "the connection was lost in: $sql" if $result->{closed};
+	$session->end;
 	return join "\n", map { join '|', map { $_ // '' } @$_ } @{ $result->{rows} };
 }
 

@@ -178,6 +178,16 @@ sub copy
 	return $result;
 }
 
+# Closes the session, and waits until the server has ended it.
+sub end
+{
+	my ($self) = @_;
+	$self->message('X', '');
+	1 while defined $self->read_bytes(1);
+	close $self->{socket};
+	return;
+}
+
 sub close { my ($self) = @_; $self->message('X', ''); close $self->{socket}; return; }
 
 1;
