@@ -118,13 +118,14 @@ standby_receive_notice(void *arg, const PGresult *res)
 
 /*
  * The start time is compared, too, because another backend may have the same
- * process ID later.
+ * process ID later.  After a promotion, queries with indexes may miss rows
+ * (snapshot_identity()).
  */
 static const char holder_format[] =
 SESSION_FRESH_ACTIVITY "SELECT 1 FROM pg_catalog.pg_stat_get_activity(%s) a"
 " WHERE a.backend_xmin IS NOT NULL"
 " AND pg_catalog.date_part('epoch', a.backend_start)::pg_catalog.text"
-" OPERATOR(pg_catalog.=) '%s'";
+" OPERATOR(pg_catalog.=) '%s' AND pg_catalog.pg_is_in_recovery()";
 
 void
 standby_watch(Standby *standby)

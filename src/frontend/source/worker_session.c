@@ -341,7 +341,7 @@ check_standby(WorkerSession *session)
 	 */
 	check_names(session);
 	if (!standby_has_snapshot(session->standby, session->conn))
-		session_lost(psprintf("the leader's session on standby %s has ended",
+		session_lost(psprintf("the leader's session on standby %s has ended, or the standby was promoted",
 							  session->standby->name));
 }
 
