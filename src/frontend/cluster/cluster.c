@@ -450,7 +450,8 @@ cluster_share_snapshot(const Options *options)
 	cluster_snapshot_end(snapshot);
 	if (options->check)
 		findings_end();
-	cleanup_forget_all();
+	else
+		cleanup_forget_all();
 	return 0;
 }
 
@@ -645,19 +646,19 @@ report_verify(const ClusterVerify *verify, int n_failed)
 {
 	const ClusterList *list = &verify->map->list;
 	PQExpBufferData damaged = buffer_new();
+	PQExpBufferData failed = buffer_new();
 	PQExpBufferData missing = buffer_new();
 	PQExpBufferData exclude = buffer_new();
 	bool		is_short = n_failed <= 5;
 
-	cluster_list_add_failed(&damaged, list);
 	for (int i = 0; i < list->n; i++)
 	{
 		const ClusterDatabase *database = &list->databases[i];
 
 		if (!database->failed)
 			continue;
-		if (!database->run_failed)
-			cluster_list_add_name(&missing, database);
+		cluster_list_add_name(!database->run_failed ? &missing :
+							  database->damaged ? &damaged : &failed, database);
 		is_short = is_short && is_plain_pattern(database->name);
 		appendPQExpBuffer(&exclude, " --exclude-database=%s", database->name);
 	}
@@ -665,6 +666,8 @@ report_verify(const ClusterVerify *verify, int n_failed)
 				 list->n, units_plural(list->n));
 	if (damaged.len > 0)
 		pg_log_error_detail("Damaged archives: %s.", damaged.data);
+	if (failed.len > 0)
+		pg_log_error_detail("Archives that could not be verified: %s.", failed.data);
 	if (missing.len > 0)
 		pg_log_error_detail("Databases without an archive: %s.", missing.data);
 	if (damaged.len > 0)

@@ -31,6 +31,7 @@ typedef struct ClusterDatabase
 	bool		is_template;	/* it is a template */
 	bool		failed;			/* it is not complete */
 	bool		run_failed;		/* its run failed; may be complete anyway */
+	bool		damaged;		/* its verification has found a problem */
 	bool		with_errors;	/* of a restore: failed only because of
 								 * ignored errors */
 	const char *identity;		/* of a restore: that of its archive */

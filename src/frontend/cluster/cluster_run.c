@@ -143,6 +143,7 @@ cluster_run_note_failure(RunState *state, int no, int status)
 	database->failed = !complete;
 	database->run_failed = true;
 	database->with_errors = state->account->figures[no].errors > 0;
+	database->damaged = state->account->figures[no].findings > 0;
 	state->n_failed++;
 	cluster_account_note_end(state->account, no,
 							 complete ? CLUSTER_COMPLETE : CLUSTER_FAILED);
