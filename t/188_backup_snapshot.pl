@@ -320,7 +320,7 @@ SH
 	($file) = backup_config($node, "bindir = $warning", 'cluster_snapshot = yes');
 	($rc, $out, $err) = run_backup(now(), '--check', $file);
 	is("$rc $out", '0 ', '--check, a warning about the snapshot: exit code');
-	like($err, qr/^warning: the snapshot is old\n(?!1 problem)(?:.*\n)*no errors, but [1-9]\d* warnings? in 5 databases\n\z/m, '--check, a warning about the snapshot: it is shown and counted');
+	like($err, qr/^warning: the snapshot is old\n(?!1 problem)(?:.*\n)*(\d+) problems? found in 5 databases: \g{-1} warnings?; a run would start\n\z/m, '--check, a warning about the snapshot: it is shown and counted');
 
 	($file) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes', 'options = --no-extension');
 	$run = night($file, []);

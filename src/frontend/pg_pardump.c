@@ -27,9 +27,10 @@ pg_pardump_run(int argc, char **argv)
 	options = options_parse(argc, argv);
 	connection_set_stall_timeout(options->stall_timeout);
 	if (options->check)
+	{
 		connection_set_probes(CONNECTION_CHECK_PROBES);
-	if (options->check)
 		findings_begin_list();
+	}
 	if (options->shared_snapshot && !options->all_databases)
 		shared_snapshot_expect(options);
 	if (options->all_databases)

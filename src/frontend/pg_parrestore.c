@@ -21,9 +21,10 @@ pg_parrestore_run(int argc, char **argv)
 	this_program_begin(argv[0], "pg_parrestore");
 	options = restore_options_parse(argc, argv);
 	if (options->check)
+	{
 		connection_set_probes(CONNECTION_CHECK_PROBES);
-	if (options->check)
 		findings_begin_list();
+	}
 	if (options->all_databases)
 		status = cluster_restore(options, argv[0], pg_parrestore_run);
 	else

@@ -55,7 +55,7 @@ sub run_check
 	my $text = do { local $/; <$printed> } // '';
 	$plan->($text) if $plan;
 	# all archives together need room on one disk
-	print STDERR $config->{verbose} ? $text =~ s/^(?:  free disk space: .*|no problems found.*)\n//mgr
+	print STDERR $config->{verbose} ? $text =~ s/^(?:  free disk space: .*|no problems found.*|\d+ problems? found\b.*)\n//mgr
 	  : $text =~ s/^(?:\[\d+\/\d+\] .*\n(?!(?:error|warning): )|A run would .*\n(?:  .*\n)*|no problems found.*\n|\d+ errors?, .*\n|\d+ problems? found\b.*\n)//mgr;
 	die $error if defined $error;
 	return;

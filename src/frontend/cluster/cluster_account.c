@@ -465,7 +465,7 @@ cluster_account_advise(ClusterAccount *account)
 					 (uint64) Max(now.expected_bytes, now.planned_bytes));
 }
 
-/* The other hints, when the plans of all databases were made. */
+/* The other hints, at the end: then the plans of all databases are known. */
 static void
 give_hints(const ClusterAccount *account)
 {

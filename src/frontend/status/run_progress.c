@@ -782,11 +782,12 @@ static void
 run_progress_update(void *arg, RunFigures *figures)
 {
 	RowsState	now = take_state();
+	double		seconds = now.raw_bytes > 0 ?
+		estimate_seconds(progress->estimate) : 0;
 
 	figures->expected_bytes = (uint64) now.expected_bytes;
 	figures->done_bytes = (uint64) Min(now.raw_bytes, now.expected_bytes);
-	figures->eta_seconds = now.raw_bytes > 0 ?
-		Max(estimate_seconds(progress->estimate), 0) : 0;
+	figures->eta_seconds = Max(seconds, 0);
 }
 
 void
