@@ -316,8 +316,6 @@ read_cluster(ClusterDump *dump, const char *argv0)
 								   &dump->filter);
 
 	dump->map.server_version = pg_strdup(PQparameterStatus(conn, "server_version"));
-	if (!options->dry_run && !options->check)
-		dump->output = cluster_output_create(options);
 	if (options->cluster_snapshot)
 	{
 		dump->snapshot = take_snapshot(&conn, dump->address, &dump->map.list,
@@ -332,6 +330,10 @@ read_cluster(ClusterDump *dump, const char *argv0)
 		cluster_account_note_connections(cluster_source_connections(conn, options,
 																	&dump->map.list));
 	cluster_session_close(conn);
+
+	/* What prevents a run has been reported: nothing was made until now. */
+	if (!options->dry_run && !options->check)
+		dump->output = cluster_output_create(options);
 }
 
 /* The map of the previous dump, in its directory or by commands. */

@@ -956,5 +956,7 @@ cluster_snapshot_end(ClusterSnapshot *snapshot)
 		return;
 	for (int i = 0; i < snapshot->n_guards; i++)
 		cluster_snapshot_end_run(snapshot, i);
-	cleanup_pop(cluster_snapshot_close, snapshot);
+
+	/* The exit callback stays, because others were added after it. */
+	cluster_snapshot_close(snapshot);
 }
