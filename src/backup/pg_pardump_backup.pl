@@ -502,12 +502,14 @@ sub report_made
 	return;
 }
 
-# What it reports at the end about old backups, and about the databases that failed.
+# What it reports at the end about old backups, unless an error has explained why all were
+# kept, and about the databases that failed.
 sub report_kept
 {
 	my ($removed_all, $n, @failed) = @_;
 
-	if ($n_removed) { inform('removed ' . counted($n_removed, 'old backup') . ($removed_all ? '' : ', but not all: see the errors above')); }
+	if (defined $removed_all && !$removed_all) { inform('removed ' . ($n_removed ? counted($n_removed, 'old backup') . ', but not all' : 'no old backups') . ': see the errors above'); }
+	elsif ($n_removed) { inform('removed ' . counted($n_removed, 'old backup')); }
 	elsif ($removed_all && !@failed) { inform('no old backups to remove'); }
 	report('error', sprintf "no new backup of %d of %s: %s\ndetail: Old backups of %s were kept.\n", scalar @failed, counted($n, 'database'),
 		first_names(@failed), @failed == 1 ? 'this database' : 'these databases')
@@ -565,7 +567,7 @@ sub back_up
 	# all lines of the verdict are together, after the errors
 	report_made($began, scalar keys %outcome, @made) if $config->{watched} && @made;
 	complain("no old backup was removed: $other") if defined $other;
-	report_kept(!defined $other && $removed, scalar keys %outcome, grep { !$made->{ folder_of($_) } } @databases) if $config->{watched} && %outcome;
+	report_kept(defined $other ? undef : $removed, scalar keys %outcome, grep { !$made->{ folder_of($_) } } @databases) if $config->{watched} && %outcome;
 	return ($failed ? BACKUP_FAILED : defined $other ? OTHER_SERVER : $removed ? SUCCESS : REMOVAL_FAILED, \%outcome, $server);
 }
 
