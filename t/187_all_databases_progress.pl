@@ -13,7 +13,6 @@ use JSON::PP;
 use Pardump::Background qw(wait_until);
 use Pardump::Cluster qw(start_cluster run_program new_path start_psql sql value line_break);
 use Pardump::Prometheus qw(read_samples);
-use Pardump::Terminal qw(run_on_terminal);
 use Pardump::WholeCluster qw(create_database archive_of dump_all);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -170,13 +169,29 @@ like($shown, qr/\r\ndumped roles, tablespaces and 5 databases:\r\n  5 tables, 17
 unlike($shown, qr/[kMG]B\/s[^\r\n]*\[\d\/5\]/, 'a terminal: the line of progress is cleared');
 $gate->();
 
-# ---- a terminal: the duration of the rest of the last database is unknown
+# ---- a terminal: the duration of the rest of the last database, which waits for a file, is unknown
 
-sql($node, 'shop', 'DROP TABLE gated; CREATE MATERIALIZED VIEW slow AS SELECT pg_sleep(3)::text AS slept');
+my $file = new_path('go');
+append_to_file($file, '');
+sql($node, 'shop', <<"SQL");
+DROP TABLE gated;
+CREATE FUNCTION wait_for_file() RETURNS int LANGUAGE plpgsql AS \$\$BEGIN
+	WHILE (pg_stat_file('$file', true)).size IS NULL LOOP PERFORM pg_sleep(0.1); END LOOP;
+	RETURN 1; END\$\$;
+CREATE MATERIALIZED VIEW slow AS SELECT wait_for_file();
+SQL
+unlink $file;
 sql($target, 'postgres', "DROP DATABASE $_") foreach 'shop', 'broken', qq{"$odd"};
-($rc, $shown) = run_on_terminal(200, 'pg_pardump', '--all-databases', '-j2', '-d', $node->connstr('postgres'), '--target', $target->connstr('postgres'));
-is($rc, 0, 'the rest of a copy: exit code');
-like($shown, qr/\rdatabases 4\/5, +99%, $size of ~$size, $rate, running shop \(rest\)/, 'the rest of a copy: no ETA after all rows and indexes');
+$shown = '';
+$h = IPC::Run::start([ 'sh', '-c', 'stty cols $0 0<&1; exec "$@" 2>&1', 200, 'pg_pardump', '--all-databases', '-j2',
+		'-d', $node->connstr('postgres'), '--target', $target->connstr('postgres') ],
+	'<', \$in, '>pty>', \$shown, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+$line = qr/\rdatabases 4\/5, +99%, $size of ~$size, $rate, running shop \(rest\)/;
+eval { $h->pump until $shown =~ $line; 1 } or diag($@, $shown =~ s/\r/\n/gr);
+like($shown, $line, 'the rest of a copy: no ETA after all rows and indexes');
+append_to_file($file, '');
+$h->finish;
+is($h->full_result(0) >> 8, 0, 'the rest of a copy: exit code');
 
 $_->stop foreach $node, $target;
 done_testing();
