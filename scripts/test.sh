@@ -8,8 +8,8 @@
 # packages, builds with -Werror into a temporary installation, and runs the unit
 # tests, pg_regress and the TAP tests.  Root or sudo is needed only to install;
 # when root calls it, the tests run as the user postgres.  At the end it lists
-# the skipped tests with the reasons.  The last line is "N passed, N failed"; the
-# exit code is 0 if no test failed.
+# the slowest test files, and the skipped tests with the reasons.  The last line is
+# "N passed, N failed"; the exit code is 0 if no test failed.
 #
 #   --tree  run only the unit tests, pg_regress and the checks of the source tree,
 #           with the object files of the checkout; "make quick" builds these
