@@ -189,6 +189,31 @@ sub nothing { return; }
 	ended_ok($node, $dir, 'roles that are dropped or created meanwhile');
 }
 
+# ---- a session of the snapshot is lost before the first dump
+
+{
+	my $lost = new_path('lost');
+	system_or_bail('cp', '-a', $bin, $lost);
+	unlink "$lost/pg_dumpall";
+	my ($file, $dir) = backup_config($node, "bindir = $lost", 'cluster_snapshot = yes');
+	append_to_file("$lost/pg_dumpall", <<"SH");
+#!/bin/sh
+if [ -e "$dir/.cluster_snapshot" ] && mkdir "$lost/once" 2>/dev/null; then
+	psql -Xq -h "@{[$node->host]}" -p @{[$node->port]} -c "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = 'second'" postgres >/dev/null
+fi
+exec "$bin/pg_dumpall" "\$@"
+SH
+	chmod 0700, "$lost/pg_dumpall" or die "could not change a mode: $!";
+	$night++;
+	next_fault($bin, 'none');
+	my ($rc, undef, $err) = run_backup(now(), '-v', $file);
+	is($rc, 0, 'a session is lost before the first dump: exit code') or diag($err);
+	ok(-e "$lost/once", 'a session is lost before the first dump: it has occurred');
+	is(scalar(() = $err =~ /^pg_pardump_backup: taking the snapshot of all databases$/mg), 2,
+		'a session is lost before the first dump: the snapshot is taken again');
+	ended_ok($node, $dir, 'a session is lost before the first dump');
+}
+
 # ---- other keys
 
 {

@@ -23,7 +23,7 @@ use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
   same_globals pipe_file dump_options dump_with_pg_pardump verify_archive target_database run_pg_parrestore run_command);
 use PardumpBackup::Rebuild qw(rebuild);
-use PardumpBackup::Snapshot qw(check_snapshot take_snapshot databases_of snapshot_options is_template release_database end_snapshot is_in_snapshot);
+use PardumpBackup::Snapshot qw(check_snapshot take_snapshot is_kept databases_of snapshot_options is_template release_database end_snapshot is_in_snapshot);
 use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of database_of folders backups
   unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals hold_backup
   remove_backup is_sound expired write_file);
@@ -447,8 +447,10 @@ sub take_snapshot_of
 		inform('taking the snapshot of all databases') if $config->{watched};
 		$snapshot = take_snapshot($config, @databases);
 		my $later = dump_globals($config);
-		last if !defined $globals || same_globals($globals, $later);
-		die 'roles or tablespaces were changed in each of ' . SNAPSHOT_TRIES . " attempts\n" if $try == SNAPSHOT_TRIES;
+		my $kept = is_kept($config, $snapshot);
+		last if $kept && (!defined $globals || same_globals($globals, $later));
+		die $kept ? 'roles or tablespaces were changed in each of ' . SNAPSHOT_TRIES . " attempts\n" :
+		  "a session that keeps the snapshot was lost\ndetail: Number of attempts: " . SNAPSHOT_TRIES . ".\n" if $try == SNAPSHOT_TRIES;
 		$globals = $later;
 		end_snapshot($snapshot);
 		$snapshot = undef;

@@ -13,10 +13,10 @@ use JSON::PP;
 
 use PardumpBackup::Check qw(run_check);
 use PardumpBackup::Message qw(printable);
-use PardumpBackup::Programs qw(run start_and_wait finish limit_of connection_words list_databases);
+use PardumpBackup::Programs qw(run start_and_wait finish limit_of query connection_words list_databases);
 use PardumpBackup::Store qw(read_json);
 
-our @EXPORT_OK = qw(check_snapshot take_snapshot databases_of snapshot_options is_template release_database end_snapshot is_in_snapshot);
+our @EXPORT_OK = qw(check_snapshot take_snapshot is_kept databases_of snapshot_options is_template release_database end_snapshot is_in_snapshot);
 
 # Seconds that the snapshot may take even if lock_wait_timeout is shorter.
 use constant MIN_SNAPSHOT_LIMIT => 120;
@@ -81,8 +81,18 @@ sub take_snapshot
 	my $program = start_and_wait($WHAT, command($config, $file, \@databases), limit_of($config, MIN_SNAPSHOT_LIMIT));
 	my $described = read_json($file) // die "file \"$file\" is missing or damaged\n";
 	return { %$program, file => $file, record => $described->{'Cluster-Snapshot'},
-		databases => [ map { { name => name_of($_), oid => $_->{Oid}, id => $_->{Snapshot}, is_template => $_->{Template} } }
+		databases => [ map { { name => name_of($_), oid => $_->{Oid}, id => $_->{Snapshot}, pid => $_->{Process}, is_template => $_->{Template} } }
 			  @{ $described->{Databases} } ] };
+}
+
+# Do all sessions of the snapshot still run?
+sub is_kept
+{
+	my ($config, $snapshot) = @_;
+	my @pids = map { $_->{pid} } @{ $snapshot->{databases} };
+	my ($n) = query($config, 'the sessions of the snapshot', 'SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity'
+		  . " WHERE pid OPERATOR(pg_catalog.=) ANY ('{" . join(',', @pids) . "}'::pg_catalog.int4[])");
+	return $n == @pids;
 }
 
 # The databases, in the order in which they should be dumped: sessions of the snapshot
