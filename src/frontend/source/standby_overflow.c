@@ -285,7 +285,7 @@ refuse_given(const OverflowLook *look, const char *given)
 
 /* See snapshot_identity(). */
 pg_noreturn static void
-refuse_promoted(const char *given)
+refuse_given_promoted(const char *given)
 {
 	pg_log_error("snapshot \"%s\" was taken before the standby was promoted", given);
 	pg_log_error_detail("Index entries might be missing for rows that the snapshot sees.");
@@ -326,7 +326,7 @@ begin_given(OverflowLook *look, const char *given)
 	if (state == SNAPSHOT_INCOMPLETE)
 		refuse_given(look, given);
 	if (state == SNAPSHOT_OF_RECOVERY && !in_recovery)
-		refuse_promoted(given);
+		refuse_given_promoted(given);
 	if (state == SNAPSHOT_UNREADABLE &&
 		(in_recovery ||
 		 (look->options->snapshot && session_is_true(look->conn, replayed_query))))

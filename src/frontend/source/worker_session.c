@@ -135,7 +135,9 @@ begin_worker(WorkerSession *session, int no)
 	if (!snapshot_try_import(conn,
 							 standby ? standby->snapshot : source->snapshot,
 							 standby ? standby->identity : plan->snapshot_identity))
-		session_lost("the session that exported the snapshot has ended, or the standby was promoted");
+		session_lost(standby || source->on_standby ?
+					 "the session that exported the snapshot has ended, or the standby was promoted" :
+					 "the session that exported the snapshot has ended");
 
 	/*
 	 * Offer the snapshot to others only after it was found complete.  The
