@@ -8,8 +8,8 @@
 # packages, builds with -Werror into a temporary installation, and runs the unit
 # tests, pg_regress and the TAP tests.  Root or sudo is needed only to install;
 # when root calls it, the tests run as the user postgres.  At the end it lists
-# the slowest test files, and the skipped tests with the reasons.  The last line is
-# "N passed, N failed"; the exit code is 0 if no test failed.
+# the slowest test files, and the skipped tests with the reasons.  The last line
+# is "N passed, N failed"; the exit code is 0 if no test failed.
 #
 #   --tree  run only the unit tests, pg_regress and the checks of the source tree,
 #           with the object files of the checkout; "make quick" builds these
@@ -199,8 +199,8 @@ print_skipped()
 	fi
 }
 
-# The TAP files that took longest: the time between a line of a file's log and the next
-# is in the log.
+# The TAP files that took longest: the time between a line of a file's log and
+# the next is in the log.  If the build failed, there are no logs.
 print_slowest()
 {
 	echo "=== slowest test files"
@@ -208,7 +208,7 @@ print_slowest()
 		FNR == 1 { file = FILENAME; sub(/.*regress_log_/, "", file) }
 		/^\[[0-9:.]+\]\([0-9.]+s\) / { seconds[file] += $3 }
 		END { for (file in seconds) printf "%4d s %s\n", seconds[file], file }' \
-		"$WORK/build/src/tmp_check/log"/regress_log_* | sort -rn | sed 10q
+		"$WORK/build/src/tmp_check/log"/regress_log_* 2>/dev/null | sort -rn | sed 10q || true
 }
 
 # Have gcov read the counters that programs and server have left next to the
