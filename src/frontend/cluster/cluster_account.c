@@ -470,13 +470,16 @@ static void
 give_hints(const ClusterAccount *account)
 {
 	int			n = account->list->n;
-	uint64	   *whole = pg_malloc0((n + 1) * sizeof(uint64));
-	uint64	   *copied = pg_malloc0((n + 1) * sizeof(uint64));
-	uint64	   *unusable = pg_malloc0((n + 1) * sizeof(uint64));
+	uint64	   *whole;
+	uint64	   *copied;
+	uint64	   *unusable;
 	char	   *text;
 
 	if (!gives_hints(account))
 		return;
+	whole = pg_malloc0((n + 1) * sizeof(uint64));
+	copied = pg_malloc0((n + 1) * sizeof(uint64));
+	unusable = pg_malloc0((n + 1) * sizeof(uint64));
 	for (int i = 0; i < n; i++)
 	{
 		whole[i] = account->figures[i].undivided_bytes;

@@ -589,7 +589,8 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list,
 	for (int i = 0; i < list->n; i++)
 		bytes += list->databases[i].bytes;
 	findings_note(psprintf("A run would restore %s and %d database%s, %s with indexes:",
-						   globals_names(notes->options), list->n, units_plural(list->n), units_size(bytes)));
+						   globals_names(notes->options), list->n,
+						   units_plural(list->n), units_size(bytes)));
 	for (int i = 0; i < list->n; i++)
 	{
 		const ClusterDatabase *database = &list->databases[i];

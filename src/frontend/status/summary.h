@@ -35,8 +35,7 @@ extern bool advice_is_shown(const Options *options);
  * Print hints on standard error after the plan and before the rows, when the
  * user can still stop the run and change the options.  With --all-databases,
  * the run of a database only passes the bytes to the parent process, which
- * prints each hint once.  But the run prints why it cannot use an installed
- * extension.
+ * prints each hint once.
  */
 extern void advice_give(const Options *options, const DumpPlan *plan);
 
