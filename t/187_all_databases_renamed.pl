@@ -56,19 +56,16 @@ my $others = new_path('others');
 my @oids = split /\n/, value($node, 'postgres', q{SELECT oid FROM pg_database WHERE datname <> 'template0'});
 mkdir $_ or die "could not make \"$_\": $!" foreach $others, map { ("$others/$_", "$others/$_/below") } @oids;
 append_to_file("$others/$_/below/kept", 'x') foreach @oids;
-my ($shared, $linking) = (new_path('shared'), new_path('linking'));
-mkdir $linking or die "could not make \"$linking\": $!";
-symlink fake_pg_dump('failing', 'exit 1'), "$linking/pg_dump" or die "could not link: $!";
-# pg_pardump waits for pg_dumpall, so that the link is in place before the first database
-append_to_file("$linking/pg_dumpall", <<"SH");
-#!/bin/sh
-case \$* in *--version*) ;; *)
-	mv '$shared/databases' '$shared/aside' && ln -s '$others' '$shared/databases' || exit ;;
-esac
-exec "$programs/pg_dumpall" "\$@"
+my $shared = new_path('shared');
+
+# with one worker, the link is in place before the directory of the second database is made
+$pg_dump = fake_pg_dump('linking', <<"SH");
+if [ ! -e '$shared/aside' ]; then
+	mv '$shared/databases' '$shared/aside' && ln -s '$others' '$shared/databases'
+fi
+exit 1
 SH
-chmod 0755, "$linking/pg_dumpall" or die "could not change a mode: $!";
-($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '-f', $shared, '-j1', "--pg-dump=$linking/pg_dump",
+($rc, undef, $err) = run_program('pg_pardump', '--all-databases', '-f', $shared, '-j1', "--pg-dump=$pg_dump",
 	'-h', $node->host, '-p', $node->port);
 is($rc, 1, 'a link: exit code');
 like($err, qr/error: directory "\Q$shared\E\/databases\/\d+" exists but is not empty\n/, 'a link: message');
