@@ -110,7 +110,7 @@ main(int argc, char **argv)
 	data = read_file(argv[1], &length);
 	if (spec.method != COMPRESS_NONE)
 	{
-		c = not_null(block_compressor_new(&spec), "out of memory");
+		c = not_null(block_compressor_new(&spec, false), "out of memory");
 		out = not_null(malloc(block_compressor_out_bytes(c)), "out of memory");
 	}
 	wall = seconds(CLOCK_MONOTONIC);

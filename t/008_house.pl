@@ -3,7 +3,7 @@
 # each other in a circle.  Headers with a single includer, outside their folder,
 # are listed.  Every folder has test files in the table that scripts/change.sh
 # reads, and that script plans what .ci/run tests.  scripts/check_words.pl finds
-# what it should.
+# what it should.  The program of bench/ compiles with the headers of src.
 
 use strict;
 use warnings;
@@ -476,5 +476,9 @@ words.c:8: comes to its end
 END
 IPC::Run::run([ $^X, "$tree/scripts/check_words.pl", "$words/none" ], '2>', \$stderr);
 is($? >> 8, 2, 'a missing file is an error');
+
+# ---- the program that only bench/run.sh compiles
+
+ok(run_log([ 'cc', '-fsyntax-only', '-Wall', '-Werror', "-I$tree/src", "$tree/bench/floor.c" ]), 'bench/floor.c compiles');
 
 done_testing();
