@@ -244,14 +244,18 @@ failed_ok($primary, $planned, 'a guard is terminated after the run of its databa
 	sub { end_guard($primary, 'second') }, []);
 
 # Workers that began after CREATE INDEX CONCURRENTLY had listed whom it waits for could use
-# an index without some of their rows.
-foreach my $options ([], ['--where=public.filler_of_second:g > 0'])
+# an index without some of their rows, if the rows are read with a query.
+sql($primary, 'postgres', $_) foreach 'CREATE ROLE dumper LOGIN', 'GRANT pg_read_all_data TO dumper';
+sql($primary, 'second', $_) foreach 'ALTER TABLE filler_of_second ENABLE ROW LEVEL SECURITY',
+  'CREATE POLICY positive ON filler_of_second USING (g > 0)';
+foreach my $options ([], ['--where=public.filler_of_second:g > 0'], [qw(-U dumper --enable-row-security --no-role-passwords)])
 {
 	my $run = failed_ok($primary, rows_of('second'), "a guard is terminated while rows are read @$options",
 		sub { end_guard($primary, 'second') }, @$options ? ['second'] : [], @$options);
 	like($run->{err}, qr/^pg_pardump:second: error: the transaction that exported snapshot ".*" has ended before all rows were read\n.*detail: An index that was created meanwhile might lack rows/m,
-		'with a condition: message') if @$options;
+		"with a query, @$options: message") if @$options;
 }
+sql($primary, 'second', 'ALTER TABLE filler_of_second DISABLE ROW LEVEL SECURITY');
 failed_ok($primary, $planned, 'the leader of a run is terminated while it plans',
 	sub { terminate($primary, (backends_in($primary, 'second'))[1]) }, ['second']);
 failed_ok($primary, $planned, 'pg_dump is killed', sub { kill KILL => $_[1] }, ['second']);
