@@ -499,13 +499,25 @@ foreach my $node ($primary, $b)
 	$node->reload;
 }
 
-# ---- another timeline: a standby of the second, which is promoted
+# ---- the second is promoted during a dump: queries there could miss rows
 
 $b->backup('backup_d');
 my $d = PostgreSQL::Test::Cluster->new('d');
 $d->init_from_backup($b, 'backup_d', has_streaming => 1);
 $d->start;
-$b->promote;
+{
+	my $what = 'the second is promoted';
+	my $dump = start_all();
+	my $want = rows_in_snapshot($a, $rows_sql =~ s/ctid \|\| //gr);
+	$b->promote;
+	open_gates();
+	whole_ok($dump, $want, $what);
+	like($dump->{err}, qr/detail: The leader's session on standby \S+ has ended, or the standby was promoted\./, "$what: message about the discarded rows");
+	is(scalar(() = $dump->{err} =~ /warning: connection to standby \S+ was lost; .*\n.*detail: Its session has ended, or the standby was promoted\.\n/g), 1, "$what: one warning");
+}
+
+# ---- another timeline: a standby of the second
+
 sql($b, 'db', 'INSERT INTO busy VALUES (1)');
 $b->wait_for_catchup($d, 'replay', $b->lsn('insert'));
 refused_ok('another timeline', qr/error: standby \S+ follows timeline 2, but \S+ follows timeline 1/,

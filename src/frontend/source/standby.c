@@ -164,6 +164,16 @@ was_lost(Standby *standby)
 }
 
 void
+standby_discard(Standby *standby)
+{
+	if (standby->conn == NULL)
+		return;
+	if (!session_has_ended(standby->conn) && standby->last_words == NULL)
+		standby->last_words = "its session has ended, or the standby was promoted";
+	was_lost(standby);
+}
+
+void
 standby_keep(Standbys *standbys)
 {
 	for (int i = 1; i < standbys->n; i++)
@@ -193,15 +203,16 @@ standby_look(Standby *standby, const char *query)
 }
 
 bool
-standby_has_snapshot(const Standby *standby, PGconn *conn)
+standby_has_snapshot(const Standby *standby, PGconn *conn, bool *has_not)
 {
 	bool		lost;
 	PGresult   *res = session_look(conn, standby->holder_query, ANSWER_MS,
 								   &lost);
-	bool		result = !lost && PQresultStatus(res) == PGRES_TUPLES_OK &&
-		PQntuples(res) == 1;
+	bool		answered = !lost && PQresultStatus(res) == PGRES_TUPLES_OK;
+	bool		result = answered && PQntuples(res) == 1;
 
 	PQclear(res);
+	*has_not = answered && !result;
 	return result;
 }
 
@@ -410,8 +421,9 @@ standby_check_extension(const Standbys *standbys,
 		{
 			pg_log_error("could not use the extension on standby %s: %s",
 						 standby->name, there->missing);
-			pg_fatal_hint("It can be used on %s.  Run the same command again, or use --no-extension.",
-						  standbys->list[0].name);
+			pg_log_error_detail("The extension can be used on %s.",
+								standbys->list[0].name);
+			pg_fatal_hint("If the standby has not replayed the latest changes, run the same command again later.  Otherwise, use --no-extension.");
 		}
 	}
 }

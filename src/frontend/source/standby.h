@@ -27,7 +27,7 @@ typedef struct Standby
 	const char *identity;		/* of the snapshot, see snapshot.h */
 	char	   *holder_query;	/* finds conn's backend while it has a
 								 * snapshot */
-	char	   *last_words;		/* error that ended the session, or NULL */
+	const char *last_words;		/* error that ended the session, or NULL */
 } Standby;
 
 typedef struct Standbys
@@ -73,6 +73,13 @@ extern void standby_watch(Standby *standby);
 extern void standby_keep(Standbys *standbys);
 
 /*
+ * A worker has found that the snapshot of this standby cannot be used: the
+ * first session has ended, or the standby was promoted.  Warn, and close the
+ * session, so that no other worker begins there.
+ */
+extern void standby_discard(Standby *standby);
+
+/*
  * Run a short query in the first session (see session_look()).  Returns NULL,
  * after a warning, if it was lost.
  */
@@ -80,9 +87,11 @@ extern PGresult *standby_look(Standby *standby, const char *query);
 
 /*
  * In a worker's session on this standby: has the first session had its
- * snapshot all the time until now?
+ * snapshot all the time until now?  Sets *has_not if it had not, but not if
+ * this is unknown, for example because the query was canceled.
  */
-extern bool standby_has_snapshot(const Standby *standby, PGconn *conn);
+extern bool standby_has_snapshot(const Standby *standby, PGconn *conn,
+								 bool *has_not);
 
 /* The names of all, in order; the array is owned, the names are not. */
 extern const char **standby_names(const Standbys *standbys);

@@ -240,7 +240,12 @@ worker_monitor_worker_begins(void *arg, int worker)
 static void
 worker_monitor_worker_is_gone(void *arg, int worker)
 {
-	((const WorkerWatch *) arg)->source->states[worker].running = false;
+	const Source *source = ((const WorkerWatch *) arg)->source;
+	WorkerState *state = &source->states[worker];
+
+	state->running = false;
+	if (state->server > 0 && state->no_snapshot)
+		standby_discard(&source->standbys->list[state->server]);
 }
 
 static int

@@ -43,6 +43,7 @@ struct WorkerSession
 	bool		may_be_named;	/* the user did not name the sessions */
 	const Standby *standby;		/* the one of several that it reads from; NULL
 								 * for the source's own server */
+	WorkerState *state;			/* NULL for the leader's */
 	const Job  *job;			/* the current one; NULL if it was refused */
 };
 
@@ -90,7 +91,7 @@ begin_worker(WorkerSession *session, int no)
 {
 	const Source *source = session->source;
 	const DumpPlan *plan = session->run->plan;
-	WorkerState *state = &source->states[no];
+	WorkerState *state = session->state = &source->states[no];
 	const Standby *standby = NULL;
 	PGconn	   *conn;
 
@@ -135,9 +136,12 @@ begin_worker(WorkerSession *session, int no)
 	if (!snapshot_try_import(conn,
 							 standby ? standby->snapshot : source->snapshot,
 							 standby ? standby->identity : plan->snapshot_identity))
+	{
+		state->no_snapshot = true;
 		session_lost(standby || source->on_standby ?
 					 "the session that exported the snapshot has ended, or the standby was promoted" :
 					 "the session that exported the snapshot has ended");
+	}
 
 	/*
 	 * Offer the snapshot to others only after it was found complete.  The
@@ -342,7 +346,8 @@ check_standby(WorkerSession *session)
 	 * must be correct at a moment at which the snapshot still existed.
 	 */
 	check_names(session);
-	if (!standby_has_snapshot(session->standby, session->conn))
+	if (!standby_has_snapshot(session->standby, session->conn,
+							  &session->state->no_snapshot))
 		session_lost(psprintf("the leader's session on standby %s has ended, or the standby was promoted",
 							  session->standby->name));
 }

@@ -24,6 +24,8 @@ typedef struct WorkerState
 	pid_t		pid;			/* of the process; 0 until it runs */
 	int			backend;		/* process ID of its backend, or 0 */
 	WaitCount	waits;
+	bool		no_snapshot;	/* it has found that its server's snapshot
+								 * cannot be used anymore */
 
 	/* members that only the leader uses */
 	bool		vanished;		/* its exported snapshot is gone, though it
