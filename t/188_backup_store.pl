@@ -249,6 +249,18 @@ foreach my $what ('list', 'index')
 	is(said(1, '--init', $file), "0pg_pardump_backup: made the index of the store, with 2 backups\n", 'a lost index: --init');
 	is_deeply(index_names($store), [ "odd=20name/$names[0]", "shop/$names[0]" ], 'a lost index: the new one');
 
+	# the index of another store must not name them: a run would call "remove" there
+	my $other = new_path('store');
+	mkdir $other or die "could not make \"$other\": $!";
+	my $text = slurp_file($file);
+	unlink $file;
+	append_to_file($file, $text =~ s/\Q$store\E/$other/gr);
+	chmod 0600, $file;
+	like(said(1, '--init', $file), qr/\A1pg_pardump_backup: error: directory "\Q$dir\E" contains backups of another store\n.*detail: The command of "pipe" has changed; it was "mkdir -p \Q$store\E\/.*"\.\n.*hint: .*\n\z/, 'another store: --init');
+	is_deeply([ glob "$other/*" ], [], 'another store: nothing is written');
+	lose($dir);
+	is(said(1, '--init', $file), "0pg_pardump_backup: made the index of the store, with 0 backups\n", 'another store, and an empty directory: --init');
+
 	my ($with_list) = store_without_index(1);
 	like((run_backup($now, '--init', $with_list))[2], qr/\Apg_pardump_backup: error: option --init cannot be used, because "list" is set\npg_pardump_backup: detail: .*\n\z/, '--init with "list"');
 }

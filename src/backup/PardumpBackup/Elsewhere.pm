@@ -450,7 +450,14 @@ sub init_store
 {
 	my ($config) = @_;
 	my $text = encode({ configuration => $config->{name} });
+	my ($pipe, $unused, $unread) = read_link($config);
+	my @names = (recorded_names($config), @$unused, @$unread);
 
+	# later runs would call "remove" here for backups that are elsewhere
+	die "directory \"$config->{directory}\" contains backups of another store\n"
+	  . 'detail: The command of "pipe" has changed; it was ' . quoted($pipe) . ".\n"
+	  . "hint: If the new command leads to another store, set \"directory\" to an empty directory. Otherwise, run --init with the former command, and then change it.\n"
+	  if @names && $pipe ne '' && $pipe ne $config->{pipe};
 	put($config, \%INDEX, 'probe.json', $text);
 	check_stored($config, \%INDEX, 'probe.json', $text);
 	my @present = eval { names_of_index($config) };
@@ -461,9 +468,6 @@ sub init_store
 	  if $error eq '';
 	die $error if interrupted() || $error !~ /^the command of "fetch"/;
 
-	my @names = recorded_names($config);
-	my (undef, $unused, $unread) = read_link($config);
-	push @names, @$unused, @$unread;
 	put_index($config, @names);
 	note_link($config, $unused, $unread);
 	return @names;
