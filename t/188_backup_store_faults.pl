@@ -242,8 +242,11 @@ foreach my $try (
 	($rc, $out, $err) = run_backup($now, '--verify', "shop/$names[0]", $file);
 	is($rc, 0, 'list fails, a known backup: exit code');
 	like($err, qr/\Apg_pardump_backup: warning: the command of "list" .* failed/, 'list fails, a known backup: a warning');
-	# but not to find a name that no backup in the store has
-	failed_ok('list fails: a run', 2, qr/\Apg_pardump_backup: error: the command of "list" for the folders of databases failed with exit code 1\n/, $file);
+	# and to find a name that no backup in the store has
+	failed_ok('list fails, a known directory: --check', 2, qr/^pg_pardump_backup: error: the command of "list" for the folders of databases failed with exit code 1\n/m, '--check', $file);
+	($rc, undef, $err) = run_backup($now + 2 * DAY, $file);
+	is("$rc$err", "0pg_pardump_backup: warning: could not read the names of the backups in the store: the command of \"list\" for the folders of databases failed with exit code 1\npg_pardump_backup: detail: No old backup is removed in this run.\n", 'list fails: a run');
+	is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 0 .. 2 ] ], 'list fails: the store after a run');
 	write_text($file, $text);
 	chmod 0600, $file;
 }

@@ -473,12 +473,14 @@ sub store_later_globals
 	return;
 }
 
-# Old backups are removed only of databases that have a new backup.
+# Old backups are removed only of databases that have a new backup, and not if the store
+# may lack some of those that would be kept.
 sub remove_expired
 {
 	my ($server, @folders) = @_;
 	my $removed = 1;
 
+	return $removed if $config->{names_unread};
 	foreach my $folder (@folders)
 	{
 		next if eval {

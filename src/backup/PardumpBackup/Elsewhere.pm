@@ -26,7 +26,7 @@ use warnings;
 use Exporter 'import';
 use JSON::PP;
 
-use PardumpBackup::Message qw(report printable quoted counted);
+use PardumpBackup::Message qw(report with_detail printable quoted counted);
 use PardumpBackup::Programs qw(interrupted pipe_file fetch_command list_command read_command);
 use PardumpBackup::Store qw(is_time_name folder_of database_of folders backups unfinished same_server
   noted_server read_json replace_file write_info);
@@ -529,9 +529,10 @@ sub check_missing
 	return;
 }
 
-# Returns the names of all backups in the store.  Dies if they cannot be read, and for a
-# directory that is not yet linked with the store, if the directory does not know them: no
-# run would ever remove them.  With $changes, links the directory with the store.
+# Returns the names of all backups in the store.  Dies if they cannot be read, except for a run
+# in a directory that is linked with the store, if "list" fails.  Also dies for a directory that
+# is not yet linked, if it does not know all names: no run would ever remove these backups.
+# With $changes, which only a run has, links the directory with the store.
 sub link_store
 {
 	my ($config, $changes) = @_;
@@ -539,7 +540,15 @@ sub link_store
 
 	return if !$config->{store};
 	my %known = map { $_ => 1 } @$unused;
-	my @names = names_for_run($config);
+	my @names = eval { names_for_run($config) };
+	if ($@ ne '')
+	{
+		# a directory that knows all backups is enough to find a name that none of them has
+		die $@ if !$changes || interrupted() || $pipe ne $config->{pipe} || $@ !~ /^the command of "list"(?!.* printed an invalid name)/;
+		report('warning', with_detail("could not read the names of the backups in the store: $@", 'No old backup is removed in this run.'));
+		$config->{names_unread} = 1;
+		return (eval { recorded_names($config) }, @$unused, @$unread);
+	}
 	check_missing($config, @names);
 	if ($pipe eq $config->{pipe})
 	{
