@@ -15,8 +15,9 @@ static PQExpBuffer
 written(const Manifest *manifest)
 {
 	PQExpBuffer text = createPQExpBuffer();
+	uint64		size = manifest_write(manifest, sink_buffer_new(text));
 
-	manifest_write(manifest, sink_buffer_new(text));
+	is_number(size, text->len, "the size of a manifest");
 	return text;
 }
 

@@ -194,7 +194,7 @@ manifest_flush(void *tap, PQExpBuffer buf)
 	sink_write_buffer(tap, buf);
 }
 
-void
+uint64
 manifest_write(const Manifest *manifest, Sink *sink)
 {
 	JsonWriter	writer = {.not_utf8 = manifest->encoding == NULL ||
@@ -217,10 +217,12 @@ manifest_write(const Manifest *manifest, Sink *sink)
 	 */
 	appendPQExpBuffer(&writer.buf, CHECKSUM_LINE "%s\"}\n",
 					  checksum_end_hex(&checksum));
+	bytes += writer.buf.len;
 	sink_write_buffer(sink, &writer.buf);
 	sink_finish(tap);
 	sink_free(tap);
 	termPQExpBuffer(&writer.buf);
+	return bytes;
 }
 
 /* ----------

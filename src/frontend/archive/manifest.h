@@ -151,10 +151,11 @@ extern const char *manifest_snapshot_problem(const Manifest *manifest);
 extern pg_checksum_type manifest_checksum_type(const Options *options);
 
 /*
- * Write a manifest, and finish and free the sink.  JSON is in UTF-8, so a
- * name that is not valid in UTF-8 is written in hexadecimal, as Encoded-NAME.
+ * Write a manifest, and finish and free the sink.  Returns the size of the
+ * manifest.  JSON is in UTF-8, so a name that is not valid in UTF-8 is
+ * written in hexadecimal, as Encoded-NAME.
  */
-extern void manifest_write(const Manifest *manifest, Sink *sink);
+extern uint64 manifest_write(const Manifest *manifest, Sink *sink);
 
 /*
  * Read a manifest from memory.  A zero byte must follow the text.  Returns

@@ -14,6 +14,7 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_name.h"
+#include "archive/archive_read.h"
 #include "archive/toc_file.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -110,6 +111,7 @@ finish_archive(const Run *run, ArchiveDir *dir)
 	FileTotals	total = file_results_total(run->results);
 	ArchiveFile *toc_file;
 	Manifest   *manifest;
+	uint64		bytes;
 
 	large_object_lists_write(plan->objects, dir, run->results);
 	toc_file = archive_file_begin(run->results, run->results->toc,
@@ -122,7 +124,15 @@ finish_archive(const Run *run, ArchiveDir *dir)
 	 * last.
 	 */
 	manifest = run_manifest_new(run);
-	manifest_write(manifest, archive_dir_new_file(dir, MANIFEST_NAME));
+	bytes = manifest_write(manifest, archive_dir_new_file(dir, MANIFEST_NAME));
+	if (run->options->pipe_command && bytes > ARCHIVE_READ_MOST_BYTES)
+	{
+		pg_log_warning("the manifest is too large to be read through commands");
+		pg_log_warning_detail("It has %s; the limit is %s.",
+							  units_size(bytes),
+							  units_size(ARCHIVE_READ_MOST_BYTES));
+		pg_log_warning_hint("Before you restore or verify the archive, copy it into a directory.");
+	}
 	if (plan->previous && plan->previous->copies)
 		previous_archive_check_again(plan->previous, run->options);
 	run_event_stage("flush");
