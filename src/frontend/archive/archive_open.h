@@ -24,7 +24,7 @@ typedef struct ArchiveCommands
 	char	   *directory;		/* private directory with toc.dat, until
 								 * archive_piped_forget_toc() */
 	char	   *identity;		/* a hash of toc.dat and the manifest; see
-								 * restore_journal_archive() */
+								 * archive_identity() */
 } ArchiveCommands;
 
 typedef enum ArchiveKind
@@ -86,5 +86,22 @@ extern const char *archive_open_toc(Archive *archive, DataReader *reader);
 /* Exit with a message: the archive has this problem. */
 pg_noreturn extern void archive_open_damaged(const Archive *archive,
 											 const char *problem);
+
+/*
+ * Return a text that identifies the archive; owned.  It is a checksum of:
+ *
+ * - the manifest and the table of contents, if there is a manifest.  So the
+ * archive may be at another place when it is read again;
+ *
+ * - otherwise, for a directory, the table of contents and the names, sizes
+ * and times of all files; only the table of contents if commands return the
+ * files;
+ *
+ * - for a file in custom format, the table of contents, the size and the
+ * time.
+ *
+ * Exits with a message if the archive cannot be read.
+ */
+extern char *archive_identity(const Archive *archive);
 
 #endif							/* ARCHIVE_OPEN_H */

@@ -14,9 +14,6 @@
  */
 #include "base/fe_compat.h"
 
-#include <dirent.h>
-
-#include "archive/archive_name.h"
 #include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/clock.h"
@@ -288,129 +285,9 @@ restore_journal_session_insist(void (*work) (void *arg), void *arg,
 }
 
 /* ----------
- * Is it the same archive?
+ * Is it the same restore?
  * ----------
  */
-
-#define READ_BYTES 8192
-
-/* ----------
- * An archive
- * ----------
- */
-
-/*
- * Add the bytes of an open file, up to "end" or the end of the file.
- */
-static void
-restore_journal_open_add_file(pg_checksum_context *sum, const Archive *archive, int fd, uint64 end)
-{
-	char		buffer[READ_BYTES];
-	uint64		offset = 0;
-
-	while (offset < end)
-	{
-		ssize_t		len = pread(fd, buffer, Min(end - offset, READ_BYTES),
-								offset);
-
-		if (len < 0 && errno == EINTR)
-			continue;
-		if (len < 0)
-			pg_fatal("could not read archive \"%s\": %m", archive->path);
-		if (len == 0)
-			return;
-		checksum_add(sum, buffer, len);
-		offset += len;
-	}
-}
-
-/* Add a file of a directory, as it is stored. */
-static void
-add_member(pg_checksum_context *sum, const Archive *archive, const char *name)
-{
-	CompressMethod method;
-	const char *problem;
-	int			fd = archive_lookup_open(archive->fd, name, &method, &problem);
-
-	if (fd < 0)
-	{
-		pg_log_error(ARCHIVE_DAMAGED, archive->path, problem);
-		pg_fatal_hint(ARCHIVE_COPY_HINT);
-	}
-	restore_journal_open_add_file(sum, archive, fd, PG_UINT64_MAX);
-	close(fd);
-}
-
-static void
-add_stat(pg_checksum_context *sum, const char *name, const struct stat *st)
-{
-	char	   *text = psprintf("%s " UINT64_FORMAT " " INT64_FORMAT ".%09ld\n",
-								name, (uint64) st->st_size,
-								(int64) st->st_mtim.tv_sec,
-								(long) st->st_mtim.tv_nsec);
-
-	checksum_add(sum, text, strlen(text));
-}
-
-/* Add sizes and times of the files of a directory, sorted by name. */
-static void
-add_stats(pg_checksum_context *sum, const Archive *archive)
-{
-	struct dirent **list;
-	int			n = scandir(archive->path, &list, NULL, alphasort);
-
-	if (n < 0)
-		pg_fatal("could not open directory \"%s\": %m", archive->path);
-	for (int i = 0; i < n; i++)
-	{
-		struct stat st;
-
-		if (fstatat(archive->fd, list[i]->d_name, &st, 0) == 0 &&
-			S_ISREG(st.st_mode))
-			add_stat(sum, list[i]->d_name, &st);
-	}
-}
-
-/* Return the position of the first data, which follow the contents. */
-static uint64
-toc_end(const Archive *archive)
-{
-	uint64		end = PG_UINT64_MAX;
-
-	for (int i = 0; i < archive->toc->n_entries; i++)
-	{
-		const TocEntry *entry = &archive->toc->entries[i];
-
-		if (entry->data_state == TOC_DATA_AT_OFFSET)
-			end = Min(end, entry->data_offset);
-	}
-	return end;
-}
-
-char *
-restore_journal_archive(const Archive *archive)
-{
-	pg_checksum_context sum;
-	struct stat st;
-
-	if (archive->commands)
-		return pg_strdup(archive->commands->identity);
-	checksum_begin(&sum, CHECKSUM_TYPE_SHA256);
-	if (archive->kind == ARCHIVE_CUSTOM)
-	{
-		if (fstat(archive->fd, &st) < 0)
-			pg_fatal("could not read archive \"%s\": %m", archive->path);
-		add_stat(&sum, "", &st);
-		restore_journal_open_add_file(&sum, archive, archive->fd, toc_end(archive));
-		return checksum_end_hex(&sum);
-	}
-	add_member(&sum, archive, TOC_NAME);
-	if (archive->manifest)
-		add_member(&sum, archive, MANIFEST_NAME);
-	else
-		add_stats(&sum, archive);
-	return checksum_end_hex(&sum);
-}
 
 char *
 restore_journal_numbers(const int *numbers, int n)

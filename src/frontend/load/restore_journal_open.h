@@ -6,7 +6,6 @@
 #ifndef RESTORE_JOURNAL_OPEN_H
 #define RESTORE_JOURNAL_OPEN_H
 
-#include "archive/archive_open.h"
 #include "load/restore_journal.h"
 #include "load/restore_schedule.h"
 #include "load/target.h"
@@ -57,26 +56,9 @@ extern void restore_journal_session_insist(void (*work) (void *arg), void *arg,
 										   const Options *options);
 
 /* ----------
- * Is it the same archive?
+ * Is it the same restore?
  * ----------
  */
-
-/*
- * Return a text that identifies the archive; owned.  It is a checksum of:
- *
- * - the manifest and the table of contents, if there is a manifest.  So the
- * archive may be at another place when the restore is resumed;
- *
- * - otherwise, for a directory, the table of contents and the names, sizes
- * and times of all files; only the table of contents if commands return the
- * files;
- *
- * - for a file in custom format, the table of contents, the size and the
- * time.
- *
- * Exits with a message if the archive cannot be read.
- */
-extern char *restore_journal_archive(const Archive *archive);
 
 /* Return a checksum of these numbers, as a text; owned. */
 extern char *restore_journal_numbers(const int *numbers, int n);
@@ -87,7 +69,7 @@ extern char *restore_journal_numbers(const int *numbers, int n);
  */
 typedef struct RestoreJournalRestore
 {
-	const char *archive;		/* see restore_journal_archive() */
+	const char *archive;		/* see archive_identity() */
 	const char *selection;		/* the selected entries, and the pieces into
 								 * which their rows are divided */
 	bool		has_crcs;		/* see RestoreJournal */

@@ -448,7 +448,7 @@ restore_plan_make(Restore *restore)
 	if (restore->options.compare_with)
 		archive_plan_refuse_parts(restore->plan);
 	settle_options(restore);
-	restore->identity.archive = restore_journal_archive(restore->archive);
+	restore->identity.archive = archive_identity(restore->archive);
 	restore->identity.selection = restore_resume_selection(&restore->options,
 														   restore->ids,
 														   restore->n_ids);
