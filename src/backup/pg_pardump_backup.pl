@@ -8,7 +8,6 @@ use warnings;
 
 use lib '@LIBDIR@';
 
-use File::Find;
 use Getopt::Long qw(GetOptionsFromArray);
 use List::Util qw(min sum0);
 use PardumpBackup::Check qw(check_database count_expired print_sums report_verdict);
@@ -25,7 +24,7 @@ use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_data
 use PardumpBackup::Rebuild qw(rebuild);
 use PardumpBackup::Snapshot qw(check_snapshot take_snapshot is_kept databases_of snapshot_options is_template release_database end_snapshot is_in_snapshot);
 use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of database_of folders backups
-  unfinished belongs_to adopt_backup same_server begin_backup finish_backup replace_globals hold_backup
+  unfinished belongs_to adopt_backup same_server begin_backup stored_bytes finish_backup replace_globals hold_backup
   remove_backup is_sound expired write_file);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
@@ -159,15 +158,6 @@ sub remove_any
 	};
 	complain("could not remove backup \"$shown\": $@");
 	return 0;
-}
-
-sub stored_bytes
-{
-	my ($path) = @_;
-	my $bytes = 0;
-
-	find({ no_chdir => 1, wanted => sub { $bytes += -s _ if lstat && -f _ } }, $path);
-	return $bytes;
 }
 
 # If pg_pardump cannot write the file, it warns, and makes the dump.  Names of folders

@@ -21,6 +21,7 @@ use warnings;
 
 use Exporter 'import';
 use Fcntl qw(:DEFAULT :flock F_SETFD);
+use File::Find;
 use File::Path qw(remove_tree);
 use IO::Handle;
 use JSON::PP;
@@ -29,7 +30,7 @@ use POSIX qw(strftime);
 use Time::Local qw(timegm);
 
 our @EXPORT_OK = qw(now time_name time_of is_time_name check_store claim_store note_server noted_server lock_store
-  folder_of database_of folders backups unfinished belongs_to adopt_backup same_server begin_backup finish_backup
+  folder_of database_of folders backups unfinished belongs_to adopt_backup same_server begin_backup stored_bytes finish_backup
   replace_globals rebuild_backup hold_backup remove_backup is_sound expired write_file replace_file write_info read_json);
 
 my @SERVER = qw(system_identifier address);
@@ -345,6 +346,16 @@ sub begin_backup
 	my $error = $@;
 	remove_tree($backup{path});
 	die $error;
+}
+
+# The size of the files in the directory of a backup.
+sub stored_bytes
+{
+	my ($path) = @_;
+	my $bytes = 0;
+
+	find({ no_chdir => 1, wanted => sub { $bytes += -s _ if lstat && -f _ } }, $path);
+	return $bytes;
 }
 
 # pg_pardump flushes its own files, but not those that commands write.
