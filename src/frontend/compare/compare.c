@@ -360,6 +360,17 @@ describe_differences(const Comparison *comparison)
 	return buffer_text(&text);
 }
 
+/* The number of rows of all tables on a side. */
+static uint64
+count_rows(const CompareTables *tables, int side)
+{
+	uint64		rows = 0;
+
+	for (int i = 0; i < tables->n_tables; i++)
+		rows += tables->tables[i].sums[side].rows;
+	return rows;
+}
+
 /*
  * "2 tables, 1 sequence, 20,100 rows", or, if the numbers of rows differ,
  * "20,100 and 20,099 rows"; owned.
@@ -370,12 +381,9 @@ describe_compared(const Comparison *comparison)
 	const CompareTables *tables = comparison->tables;
 	int			n_sequences = comparison->n_sequences;
 	uint64		n_objects = comparison->objects[0].objects;
-	uint64		rows[2] = {0, 0};
+	uint64		rows[] = {count_rows(tables, 0), count_rows(tables, 1)};
 	PQExpBufferData text = buffer_new();
 
-	for (int i = 0; i < tables->n_tables; i++)
-		for (int side = 0; side < 2; side++)
-			rows[side] += tables->tables[i].sums[side].rows;
 	appendPQExpBuffer(&text, "%d table%s", tables->n_tables,
 					  units_plural(tables->n_tables));
 	if (n_sequences > 0)
@@ -401,17 +409,13 @@ report_sum(const Comparison *comparison)
 	int			n_different = comparison->n_different;
 	Event	   *event = event_new("summary");
 	const CompareSide *other = comparison->sides[1];
-	uint64		rows[2] = {0, 0};
 	char	   *line;
 
-	for (int i = 0; i < tables->n_tables; i++)
-		for (int side = 0; side < 2; side++)
-			rows[side] += tables->tables[i].sums[side].rows;
 	event_add_number(event, "tables", tables->n_tables);
 	event_add_number(event, "sequences", n_sequences);
 	event_add_number(event, "large_objects", objects[0].objects);
-	event_add_number(event, "rows", rows[0]);
-	event_add_number(event, "other_rows", rows[1]);
+	event_add_number(event, "rows", count_rows(tables, 0));
+	event_add_number(event, "other_rows", count_rows(tables, 1));
 	event_add_seconds(event, "seconds", run_clock_seconds());
 	event_add_number(event, "differences", n_different);
 	event_write(event);
