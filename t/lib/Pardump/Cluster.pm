@@ -214,7 +214,7 @@ sub run_statement
 	return if !$session;
 	my $result = $session->query($sql);
 	die "the connection was lost in: $sql" if $result->{closed};
-	$session->end;
+	$session->close;
 	return join "\n", map { join '|', map { $_ // '' } @$_ } @{ $result->{rows} };
 }
 

@@ -168,7 +168,7 @@ sub copy
 	}
 	if ($params{close})
 	{
-		close $self->{socket};
+		CORE::close $self->{socket};
 		return $begin;
 	}
 	defined $params{fail} ? $self->message('f', "$params{fail}\0") : $self->message('c', '');
@@ -179,15 +179,13 @@ sub copy
 }
 
 # Closes the session, and waits until the server has ended it.
-sub end
+sub close
 {
 	my ($self) = @_;
 	$self->message('X', '');
 	1 while defined $self->read_bytes(1);
-	close $self->{socket};
+	CORE::close $self->{socket};
 	return;
 }
-
-sub close { my ($self) = @_; $self->message('X', ''); close $self->{socket}; return; }
 
 1;
