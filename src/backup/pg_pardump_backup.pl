@@ -17,7 +17,7 @@ use PardumpBackup::Drill qw(restore_test);
 use PardumpBackup::Elsewhere qw(write_record note_removal init_store link_store);
 use PardumpBackup::Listing qw(print_table print_json print_verified name_of size_text age_text elapsed_text);
 use PardumpBackup::Message qw(inform report with_detail printable quoted counted first_names duration_text option_error show_progress clear_progress end_progress
-  progress_of_line progress_lines message_lines);
+  progress_of_line progress_lines);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
   same_globals pipe_file dump_options dump_with_pg_pardump verify_archive target_database run_pg_parrestore run_command);
@@ -222,7 +222,7 @@ sub fill_backup
 	# commands write messages
 	clear_progress();
 	pipe_later_globals($backup, $globals) if defined $config->{pipe} && defined $globals && !$snapshot;
-	run_command($config, 'verify_command', $backup, defined $label ? { lines => message_lines($label, 'running verify_command') } : {}) if $config->{verify_command};
+	run_command($config, 'verify_command', $backup, defined $label ? { lines => progress_lines($label, 'running verify_command', 1) } : {}) if $config->{verify_command};
 	clear_progress();
 	$backup->{verified} = now() if !defined $config->{pipe} || $config->{verify_command};
 	return;

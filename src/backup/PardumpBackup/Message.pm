@@ -10,7 +10,7 @@ use List::Util qw(min);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 our @EXPORT_OK = qw(inform report with_detail printable quoted counted first_names duration_text option_error terminal_width show_progress clear_progress end_progress
-  n_warnings progress_of_line progress_lines message_lines);
+  n_warnings progress_of_line progress_lines);
 
 # As in help.c.
 use constant MAX_DISTANCE => 2;
@@ -162,17 +162,18 @@ sub progress_of_line
 
 # A function for "lines" of run(), which shows what a program with --progress does in one
 # line, "TITLE: VERB 45%, ETA 0:41", and passes on the messages.  The summary of the program
-# is left out, and so are its hints that do not follow a message.
+# is left out, and so are its hints that do not follow a message.  With $is_users, every line
+# is a message, of a command of the user.
 sub progress_lines
 {
-	my ($title, $verb) = @_;
+	my ($title, $verb, $is_users) = @_;
 	my $began = clock_gettime(CLOCK_MONOTONIC);
 	my ($first, @fields) = ("$title: $verb");
 	my ($in_summary, $n_shown) = (0, 0);
 
 	return sub {
 		my ($line) = @_;
-		my ($percent, @more) = defined $line ? progress_of_line($line) : ();
+		my ($percent, @more) = defined $line && !$is_users ? progress_of_line($line) : ();
 
 		if (defined $percent || @more)
 		{
@@ -182,27 +183,12 @@ sub progress_lines
 		elsif (defined $line)
 		{
 			$in_summary = $line =~ /^(?:(?:dumped|read from|restored|reused) |(?:largest table|masked|retries|slowest table|time): )/ || $in_summary && $line =~ /^  /;
-			return if $in_summary || !$n_shown && $line =~ /^\w+: hint: /;
+			return if !$is_users && ($in_summary || !$n_shown && $line =~ /^\w+: hint: /);
 			clear_progress();
 			print STDERR "$line\n";
 			$n_shown++;
 		}
 		show_progress($first, @fields, 'time ' . duration_text(clock_gettime(CLOCK_MONOTONIC) - $began));
-	};
-}
-
-# The same for a command of the user: every line is a message.
-sub message_lines
-{
-	my ($title, $verb) = @_;
-	my $began = clock_gettime(CLOCK_MONOTONIC);
-
-	return sub {
-		my ($line) = @_;
-
-		clear_progress();
-		print STDERR "$line\n" if defined $line;
-		show_progress("$title: $verb", 'time ' . duration_text(clock_gettime(CLOCK_MONOTONIC) - $began));
 	};
 }
 
