@@ -12,7 +12,7 @@ use Text::ParseWords qw(shellwords);
 
 our @EXPORT_OK = qw(read_config fill_in seconds_of bytes_of);
 
-# For each key a function that returns its value, or dies with what is wrong.
+# For each key a function that returns its value, or dies with a detail of what is wrong.
 # The keys of LISTS can be repeated.
 my %KEYS = (
 	bindir => \&path,
@@ -68,15 +68,14 @@ sub one_of
 {
 	my ($value, @allowed) = @_;
 	return $value if grep { $_ eq $value } @allowed;
-	my ($last, @others) = map { "\"$_\"" } reverse @allowed;
-	die 'must be ' . join(', ', reverse @others) . " or $last\n";
+	die 'The allowed values are: ' . join(', ', map { "\"$_\"" } @allowed) . ".\n";
 }
 
 sub number
 {
 	my ($value, $min, $max) = @_;
 	return int $value if $value =~ /^\d{1,9}\z/ && $value >= $min && $value <= $max;
-	die "must be a number from $min to $max\n";
+	die "The value must be a number from $min to $max.\n";
 }
 
 # As PostgreSQL takes it, but never without a unit: "15" would be milliseconds.
@@ -85,7 +84,7 @@ sub timeout
 	my ($value) = @_;
 	my $seconds = seconds_of($value);
 	return $value =~ s/ //r if $seconds && $seconds < 2**31 / 1000;
-	die "must be a time with a unit, from \"1ms\" to \"24d\", such as \"15min\"\n";
+	die "The value must be a time with a unit, from \"1ms\" to \"24d\", such as \"15min\".\n";
 }
 
 # Returns nothing if the value is not a time.
@@ -108,7 +107,7 @@ sub size
 {
 	my ($value) = @_;
 	return $value if bytes_of($value);
-	die "must be a size with a unit, such as \"100GB\"\n";
+	die "The value must be a size with a unit, such as \"100GB\".\n";
 }
 
 # Names of libraries, with blanks or commas between them.
@@ -116,14 +115,14 @@ sub libraries
 {
 	my ($value) = @_;
 	my @names = grep { $_ ne '' } split /[\s,]+/, $value;
-	die "must be names of libraries, such as \"timescaledb\"\n" if !@names || grep { !/^[A-Za-z0-9_][A-Za-z0-9_.-]*\z/ } @names;
+	die "The value must be names of libraries, such as \"timescaledb\".\n" if !@names || grep { !/^[A-Za-z0-9_][A-Za-z0-9_.-]*\z/ } @names;
 	return \@names;
 }
 
 sub path
 {
 	my ($value) = @_;
-	die "must be an absolute path\n" if $value !~ m{^/};
+	die "The value must be an absolute path.\n" if $value !~ m{^/};
 	return $value =~ s{(?<=.)/+\z}{}r;
 }
 
@@ -132,18 +131,24 @@ sub placeholders
 {
 	my ($value, $letters) = @_;
 	my ($wrong) = grep { !/^%[%$letters]\z/ } $value =~ /(%.?)/gs;
-	die "contains unknown placeholder \"$wrong\"\nhint: This command may contain "
+	die "The command contains unknown placeholder \"$wrong\".\nhint: This command may contain "
 	  . join(', ', map { "%$_" } split //, $letters) . "; %% stands for a percent sign.\n" if defined $wrong;
 	return $value;
+}
+
+sub words
+{
+	my ($value) = @_;
+	my @words = shellwords($value);
+	die "The value contains an unterminated quote.\n" if !@words;
+	return @words;
 }
 
 # The words of a command that no shell sees.
 sub command
 {
 	my ($value, $letters) = @_;
-	my @words = shellwords($value);
-	die "contains an unterminated quote\n" if !@words;
-	return [ map { placeholders($_, $letters // 'dtD') } @words ];
+	return [ map { placeholders($_, $letters // 'dtD') } words($value) ];
 }
 
 sub list_command
@@ -151,7 +156,7 @@ sub list_command
 	my ($value) = @_;
 	my $words = command($value, 'd');
 	my %has = placeholders_of(join ' ', @$words);
-	die "must contain %d, the folder to list\n" if !$has{d};
+	die "The command must contain %d, the folder to list.\n" if !$has{d};
 	return $words;
 }
 
@@ -162,7 +167,7 @@ sub remove_command
 	my ($value) = @_;
 	return [] if $value eq 'none';
 	my $words = command($value);
-	die "must contain %D, or %d and %t; otherwise it would also remove other backups\n"
+	die "The command must contain %D, or %d and %t; otherwise it would also remove other backups.\n"
 	  if !names_backup(join ' ', @$words);
 	return $words;
 }
@@ -182,11 +187,11 @@ sub file_command
 	my ($value, $reason, $more) = @_;
 	placeholders($value, 'fdtD' . ($more // ''));
 	my %has = placeholders_of($value);
-	die "must contain %f, the name of the file\n" if !$has{f};
+	die "The command must contain %f, the name of the file.\n" if !$has{f};
 	die $reason if !names_backup($value);
 	# if the first command of a pipeline fails, the last one stores nothing, and the
 	# shell reports success
-	die "is a pipeline in sh, which ignores failures of all commands except the last\n"
+	die "The command is a pipeline in sh, which ignores failures of all commands except the last.\n"
 	  . "hint: Use bash -o pipefail -c '...'.\n"
 	  if is_pipeline($value) && $value !~ /pipefail/;
 	return $value;
@@ -195,13 +200,13 @@ sub file_command
 sub pipe_command
 {
 	my ($value) = @_;
-	return file_command($value, "must contain %D, or %d and %t; otherwise a backup would overwrite another\n");
+	return file_command($value, "The command must contain %D, or %d and %t; otherwise a backup would overwrite another.\n");
 }
 
 sub fetch_command
 {
 	my ($value) = @_;
-	return file_command($value, "must contain %D, or %d and %t; otherwise it would return files of other backups\n");
+	return file_command($value, "The command must contain %D, or %d and %t; otherwise it would return files of other backups.\n");
 }
 
 # A command that also contains the name of the file in the previous backup, and of that
@@ -209,10 +214,10 @@ sub fetch_command
 sub copy_command
 {
 	my ($value) = @_;
-	my $reason = "must contain %D, or %d and %t; otherwise a backup would overwrite another\n";
+	my $reason = "The command must contain %D, or %d and %t; otherwise a backup would overwrite another.\n";
 	my %has = placeholders_of(file_command($value, $reason, 'opP'));
-	die "must contain %o, the name of the file in the previous backup\n" if !$has{o};
-	die "must contain %p or %P, which stand for the previous backup\n" if !$has{p} && !$has{P};
+	die "The command must contain %o, the name of the file in the previous backup.\n" if !$has{o};
+	die "The command must contain %p or %P, which stand for the previous backup.\n" if !$has{p} && !$has{P};
 	return $value;
 }
 
@@ -239,8 +244,7 @@ sub is_pipeline
 sub dump_options
 {
 	my ($value) = @_;
-	my @words = shellwords($value);
-	die "contains an unterminated quote\n" if !@words;
+	my @words = words($value);
 	my @rest = @words;
 	while (defined(my $word = shift @rest))
 	{
@@ -249,9 +253,9 @@ sub dump_options
 		# letters may stand together, of which the last may have a value: the rest
 		# of the word, or else the next one
 		my ($letters, $last, $rest) = defined $name ? () : $word =~ /^-([^$LETTERS_WITH_VALUE]*)(.?)(.*)\z/s;
-		die "must not contain $word; use the key lock_wait_timeout instead\n"
+		die "The value must not contain $word; use the key lock_wait_timeout instead.\n"
 		  if defined $name && length $name > 2 && index('lock-wait-timeout', $name) == 0;
-		die "must not contain $word, which pg_pardump_backup sets itself\n"
+		die "The value must not contain $word, which pg_pardump_backup sets itself.\n"
 		  if defined $name && !$NOT_SHORTENED{$name} && grep { index($_, $name) == 0 } @OWN
 		  or defined $letters && "$letters$last" =~ /[$LETTERS_OWN]/;
 		shift @rest if defined $last && $last ne '' && $rest eq '';
@@ -300,27 +304,27 @@ sub conflicts
 	my @wrong;
 
 	push @wrong, [ '', 'the required key "directory" is missing' ] if !defined $config->{directory};
-	push @wrong, [ 'incremental', 'with pipe requires fetch and copy, the command that copies files of the previous backup' ]
+	push @wrong, [ 'incremental', 'keys "incremental" and "pipe" require keys "fetch" and "copy"' ]
 	  if $config->{incremental} && defined $config->{pipe} && (!defined $config->{fetch} || !defined $config->{copy});
-	push @wrong, [ 'copy', 'requires pipe' ] if defined $config->{copy} && !defined $config->{pipe};
-	push @wrong, [ 'exclude_database', 'cannot be used with database' ]
+	push @wrong, [ 'copy', 'key "copy" requires key "pipe"' ] if defined $config->{copy} && !defined $config->{pipe};
+	push @wrong, [ 'exclude_database', 'keys "exclude_database" and "database" cannot be used together' ]
 	  if $config->{exclude_database} && $config->{database};
-	push @wrong, [ 'verify_command', 'requires pipe' ]
+	push @wrong, [ 'verify_command', 'key "verify_command" requires key "pipe"' ]
 	  if $config->{verify_command} && !defined $config->{pipe};
-	push @wrong, [ 'pipe', 'without %D requires remove, the command that removes an old backup' ]
+	push @wrong, [ 'pipe', 'key "pipe" without %D requires key "remove"' ]
 	  if $is_elsewhere && !$config->{remove};
-	push @wrong, [ 'fetch', 'requires pipe' ] if defined $config->{fetch} && !defined $config->{pipe};
-	push @wrong, [ 'list', 'requires fetch' ] if $config->{list} && !defined $config->{fetch};
-	push @wrong, [ 'list', 'cannot be used if pipe contains %D, because all backups are in the directory' ]
+	push @wrong, [ 'fetch', 'key "fetch" requires key "pipe"' ] if defined $config->{fetch} && !defined $config->{pipe};
+	push @wrong, [ 'list', 'key "list" requires key "fetch"' ] if $config->{list} && !defined $config->{fetch};
+	push @wrong, [ 'list', "key \"list\" cannot be used if \"pipe\" contains %D\ndetail: All backups are in the directory." ]
 	  if $config->{list} && defined $config->{fetch} && defined $config->{pipe} && !$is_elsewhere;
 	foreach my $key ($is_elsewhere ? grep { defined $config->{$_} } qw(remove fetch copy) : ())
 	{
 		my $text = ref $config->{$key} ? join(' ', @{ $config->{$key} }) : $config->{$key};
 		my %has = placeholders_of($text);
 		next if $text eq '';
-		push @wrong, [ $key, 'must contain %d and %t, as pipe does' ] if !$has{d} || !$has{t};
-		push @wrong, [ $key, 'must not contain %D, because pipe does not' ] if $key ne 'remove' && $has{D} && $has{d} && $has{t};
-		push @wrong, [ $key, 'must contain %p, and not %P, because pipe does not contain %D' ] if $key eq 'copy' && (!$has{p} || $has{P});
+		push @wrong, [ $key, "key \"$key\" must contain %d and %t, as \"pipe\" does" ] if !$has{d} || !$has{t};
+		push @wrong, [ $key, "key \"$key\" must not contain %D, because \"pipe\" does not" ] if $key ne 'remove' && $has{D} && $has{d} && $has{t};
+		push @wrong, [ $key, "key \"$key\" must contain %p, and not %P, because \"pipe\" does not contain %D" ] if $key eq 'copy' && (!$has{p} || $has{P});
 	}
 	return @wrong;
 }
@@ -343,16 +347,16 @@ sub read_config
 		my $what =
 		    !defined $key ? 'line does not have the form "key = value"'
 		  : !$KEYS{$key} ? "unknown key \"$key\""
-		  : $value eq '' ? "$key has no value"
-		  : $value =~ /\0/ ? "$key contains a zero byte"
-		  : $line{$key} && !$LISTS{$key} ? "$key is already set in line $line{$key}"
+		  : $value eq '' ? "key \"$key\" has no value"
+		  : $value =~ /\0/ ? "the value of key \"$key\" contains a zero byte"
+		  : $line{$key} && !$LISTS{$key} ? "key \"$key\" is already set in line $line{$key}"
 		  : undef;
 
 		if (!defined $what)
 		{
 			$line{$key} = $.;
 			my $result = eval { $KEYS{$key}->($value) };
-			$what = "$key $@" if !defined $result;
+			$what = "invalid value for key \"$key\"\ndetail: $@" if !defined $result;
 			$LISTS{$key} ? push(@{ $config{$key} }, $result) : ($config{$key} = $result);
 		}
 		push @wrong, "$file:$.: $what" if defined $what;
@@ -360,7 +364,7 @@ sub read_config
 	push @wrong, "could not read file \"$file\": $!" if $fh->error;
 	if (!@wrong)
 	{
-		push @wrong, map { $_->[0] eq '' ? "$file: $_->[1]" : "$file:$line{$_->[0]}: $_->[0] $_->[1]" }
+		push @wrong, map { $_->[0] eq '' ? "$file: $_->[1]" : "$file:$line{$_->[0]}: $_->[1]" }
 		  conflicts(\%config);
 	}
 	($config{name}) = $file =~ m{([^/]+?)(?:\.conf)?\z};
