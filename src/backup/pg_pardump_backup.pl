@@ -343,29 +343,24 @@ sub other_server
 	$seen{ described($claim) } = 1 if defined $claim->{system_identifier} && !same_server($claim, $server);
 	return if !%seen;
 	return "directory \"$config->{directory}\" contains backups of another server\n"
-	  . 'detail: It contains backups of the server with ' . join(', and of the server with ', sort keys %seen)
-	  . '. The configuration leads to the server with ' . described($server) . ".\n"
+	  . join('', map { "detail: It contains backups of the server with $_.\n" } sort keys %seen)
+	  . 'detail: The configuration leads to the server with ' . described($server) . ".\n"
 	  . "hint: After pg_upgrade or a change of address, run \"pg_pardump_backup --adopt $config->{file}\"."
 	  . " Otherwise give each server a directory of its own.\n";
 }
 
-# "made and verified", or "made" if one of these backups is not verified; and ", not verified".
-sub made_texts
-{
-	my $is_verified = !grep { !defined $_->{verified} } @_;
-	return $is_verified ? ('made and verified', '') : ('made', ', not verified');
-}
+sub are_verified { return !grep { !defined $_->{verified} } @_; }
 
-# ", 352 kB in 3.2 s" about backups, whose files a command may have stored elsewhere.
+# "352 kB in 3.2 s" about backups, or "3.2 s", because a command may have stored their files elsewhere.
 sub figures_text
 {
 	my ($began, @made) = @_;
-	return (defined $config->{pipe} ? '' : ', ' . size_text(sum0(map { $_->{bytes} } @made))) . ' in '
-	  . elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began);
+	my $took = elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began);
+	return defined $config->{pipe} ? $took : size_text(sum0(map { $_->{bytes} } @made)) . " in $took";
 }
 
-# Makes attempts to back up databases.  $next is when the next attempt will be made; there
-# is none if it is undefined.  Adds the backups by folder, undef for a database without a
+# Makes attempts to back up databases.  $next is the sentence that announces the next attempt;
+# there is none if it is undefined.  Adds the backups by folder, undef for a database without a
 # new backup.  %$numbers contains "[1/2]" for each database.  Returns the databases that have
 # failed.
 sub try_databases
@@ -387,15 +382,16 @@ sub try_databases
 		clear_progress();
 		if ($made->{$folder})
 		{
-			my ($verb, $not) = made_texts($made->{$folder});
-			print STDERR "$label: $verb", figures_text($began, $made->{$folder}), "$not\n" if defined $label;
+			printf STDERR are_verified($made->{$folder}) ? "%s: made and verified, %s\n" : "%s: made, not verified, %s\n", $label,
+			  figures_text($began, $made->{$folder}) if defined $label;
 			next;
 		}
 		push @failed, $database;
 		if (interrupted() || !defined $next) { complain($error); }
-		else { report('warning', with_detail($error, $dumps_all ? "Another attempt, which dumps all rows, will be made $next." : "Another attempt will be made $next.")); }
+		else { report('warning', with_detail($error, $dumps_all ? "$next  It dumps all rows." : $next)); }
 		last if interrupted();
-		print STDERR "$label: FAILED after ", elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began), defined $next ? ", will be retried\n" : "\n" if defined $label;
+		printf STDERR defined $next ? "%s: FAILED after %s, will be retried\n" : "%s: FAILED after %s\n", $label,
+		  elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began) if defined $label;
 	}
 	return @failed;
 }
@@ -414,7 +410,8 @@ sub back_up_all
 	my %numbers = map { $_ => sprintf '[%d/%d]', ++$n, scalar @$databases } @templates, @others;
 	my @last = ($server, choose_run_name($config->{directory}, @stored), $globals, \my %made, \%numbers);
 
-	foreach my $group ([ \@templates, 'after the other template databases' ], [ \@others, 'after the other databases' ])
+	foreach my $group ([ \@templates, 'Another attempt will be made after the other template databases.' ],
+		[ \@others, 'Another attempt will be made after the other databases.' ])
 	{
 		my @failed = try_databases(@$group, @last);
 		try_databases(\@failed, undef, @last) if !interrupted();
@@ -489,10 +486,9 @@ sub remove_expired
 sub report_made
 {
 	my ($began, $n, @made) = @_;
-	my ($verb, $not) = made_texts(@made);
 
-	inform("$verb backup \"$made[0]{run}\"$not:");
-	print STDERR '  ', @made < $n ? scalar(@made) . ' of ' : '', counted($n, 'database'), figures_text($began, @made), "\n";
+	inform(sprintf are_verified(@made) ? 'made and verified backup "%s":' : 'made backup "%s", not verified:', $made[0]{run});
+	print STDERR '  ', @made < $n ? scalar(@made) . ' of ' : '', counted($n, 'database'), ', ', figures_text($began, @made), "\n";
 	return;
 }
 
@@ -502,11 +498,11 @@ sub report_kept
 {
 	my ($removed_all, $n, @failed) = @_;
 
-	if (defined $removed_all && !$removed_all) { inform('removed ' . ($n_removed ? counted($n_removed, 'old backup') . ', but not all' : 'no old backups') . ': see the errors above'); }
-	elsif ($n_removed) { inform('removed ' . counted($n_removed, 'old backup')); }
-	elsif ($removed_all && !@failed) { inform('no old backups to remove'); }
-	report('error', sprintf "no new backup of %d of %s: %s\ndetail: Old backups of %s were kept.\n", scalar @failed, counted($n, 'database'),
-		first_names(@failed), @failed == 1 ? 'this database' : 'these databases')
+	inform('removed ' . counted($n_removed, 'old backup')) if $n_removed;
+	if (defined $removed_all && !$removed_all) { inform('could not remove all old backups; see the errors above'); }
+	elsif ($removed_all && !$n_removed && !@failed) { inform('no old backups to remove'); }
+	report('error', sprintf "no new backup of %d of %s: %s\ndetail: Databases without a new backup keep all old backups.\n", scalar @failed,
+		counted($n, 'database'), first_names(@failed))
 	  if @failed && $n > 1;
 	return;
 }
@@ -749,7 +745,7 @@ sub verify_one
 		$show->($done) if $show;
 	};
 
-	my $keep = "hint: Keep the other backups of this database, and check the " . ($backup->{pipe} ? 'storage' : 'disk') . ".\n";
+	my $keep = "hint: Keep the other backups of this database, and check the storage.\n";
 
 	if (eval { verify_archive($config, $backup, $show || $backup->{pipe} ? { lines => $lines } : {}, $show ? '--progress' : ()); 1 })
 	{
