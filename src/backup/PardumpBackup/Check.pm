@@ -130,16 +130,17 @@ sub report_verdict
 	# pg_pardump counts its errors only when it has begun to check
 	my $errors = $n_wrong - @failed + sum0(map { $sums->{errors}{$_} || 1 } @failed);
 	my $warnings = ($sums->{warnings} // 0) + n_warnings();
-	my $found = sprintf '%d problem%s found', $errors + $warnings, $errors + $warnings == 1 ? '' : 's';
+	my $found = counted($errors + $warnings, 'problem') . ($n ? " found in $all" : ' found');
+	my $list = join ', ', $errors ? counted($errors, 'error') : (), $warnings ? counted($warnings, 'warning') : ();
 
 	if (!$errors)
 	{
-		print STDERR $warnings ? "$found in $all: " . counted($warnings, 'warning') . "; a run would start\n" : "no problems found in $all\n";
+		print STDERR $warnings ? "$found: $list; a run would start\n" : "no problems found in $all\n";
 		return 1;
 	}
-	my $where = join ' and in ', $n_wrong > @failed ? 'the configuration or its environment' : (), @failed ? scalar(@failed) . " of $all" : ();
-	report('error', "$found: " . counted($errors, 'error') . " in $where" . ($warnings ? ', ' . counted($warnings, 'warning') : '') . "\n"
-		  . (@failed ? 'detail: The ' . (@failed == 1 ? 'database is ' : 'databases are ') . first_names(map { quoted($_) } @failed) . ".\n" : ''));
+	report('error', "$found: $list; a run would fail\n"
+		  . ($n_wrong > @failed ? "detail: The configuration or its environment has errors.\n" : '')
+		  . (@failed ? 'detail: Databases with errors: ' . first_names(map { quoted($_) } @failed) . ".\n" : ''));
 	return 0;
 }
 

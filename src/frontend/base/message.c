@@ -260,7 +260,7 @@ static FindingCounts *parent_counts;	/* for the parent process, or NULL */
 static bool listed;				/* with --check */
 static PQExpBufferData findings;	/* the list, with --check */
 static const char *title;		/* title of the list until it is shown */
-static const char *checked = "";	/* for example " in 4 databases" */
+static int	n_checked;			/* databases, 0 = only one, without a number */
 static const char *failed;		/* databases with errors, or NULL */
 
 static void
@@ -317,23 +317,35 @@ static void
 put_verdict(FILE *out)
 {
 	int			n = counts.errors + counts.warnings;
+	PQExpBufferData list = buffer_new();
 
-	if (n == 0)
-	{
-		fprintf(out, "no problems found%s\n", checked);
-		return;
-	}
-	fprintf(out, "%d problem%s found%s: ", n, units_plural(n), checked);
 	if (counts.errors > 0)
-		fprintf(out, "%d error%s%s", counts.errors, units_plural(counts.errors),
-				counts.warnings > 0 ? ", " : "");
+		appendPQExpBuffer(&list, "%d error%s", counts.errors,
+						  units_plural(counts.errors));
 	if (counts.warnings > 0)
-		fprintf(out, "%d warning%s", counts.warnings,
-				units_plural(counts.warnings));
-	fprintf(out, "; a run would %s", counts.errors > 0 ? "fail" : "start");
-	if (failed)
-		fprintf(out, " (%s)", failed);
-	fputc('\n', out);
+		appendPQExpBuffer(&list, "%s%d warning%s", list.len > 0 ? ", " : "",
+						  counts.warnings, units_plural(counts.warnings));
+	if (n == 0 && n_checked == 0)
+		fputs("no problems found\n", out);
+	else if (n == 0)
+		fprintf(out, "no problems found in %d database%s\n", n_checked,
+				units_plural(n_checked));
+	else if (n_checked == 0)
+		fprintf(out, counts.errors > 0 ?
+				"%d problem%s found: %s; a run would fail\n" :
+				"%d problem%s found: %s; a run would start\n",
+				n, units_plural(n), list.data);
+	else if (failed)
+		fprintf(out, "%d problem%s found in %d database%s: %s; a run would fail (%s)\n",
+				n, units_plural(n), n_checked, units_plural(n_checked),
+				list.data, failed);
+	else
+		fprintf(out, counts.errors > 0 ?
+				"%d problem%s found in %d database%s: %s; a run would fail\n" :
+				"%d problem%s found in %d database%s: %s; a run would start\n",
+				n, units_plural(n), n_checked, units_plural(n_checked),
+				list.data);
+	termPQExpBuffer(&list);
 }
 
 static void
@@ -387,8 +399,7 @@ findings_add_databases(const FindingCounts *sum, int n_databases,
 {
 	counts.errors += sum->errors;
 	counts.warnings += sum->warnings;
-	checked = psprintf(" in %d database%s", n_databases,
-					   units_plural(n_databases));
+	n_checked = n_databases;
 	failed = names;
 }
 
