@@ -382,7 +382,7 @@ sql($node, 'locks', 'DROP TABLE secret');
 dump_failed_ok($node,
 	start_dump($connstr, '-U', 'dumper', '-j2', '--max-table-segment-pages=100'),
 	'row security without --enable-row-security',
-	qr/row security prevents the role from reading all rows of 1 table\n.*The table is public\.gated\.\n/);
+	qr/row security prevents the role from reading all rows of 1 table\n.*Tables: public\.gated\.\n/);
 
 # ---- what the archive's encoding does not have
 

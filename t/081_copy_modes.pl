@@ -139,7 +139,7 @@ is( value($target, 'there', 'SELECT count(*) FROM pg_stats WHERE tablename = $$p
 my $before = fingerprint($target, 'there');
 $err = copy_refused_ok(qr/the target already contains 11 of the tables to be created/,
 	'tables are there', $source, 'modes', $target, 'there');
-like($err, qr/Some of the tables are: inner_part\.leaf2, public\.generated, /, 'tables are there: named');
+like($err, qr/Tables: inner_part\.leaf2, public\.generated, /, 'tables are there: named');
 is_deeply(fingerprint($target, 'there'), $before, 'tables are there: nothing was changed');
 
 copy_ok($source, 'modes', $target, 'there', '--clean', '-j2', '--clean');
@@ -169,7 +169,7 @@ foreach my $state (qw(ALWAYS REPLICA))
 	sql($target, 'triggers', "ALTER TABLE referrer ENABLE $state TRIGGER refuse");
 	($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-a', '-t', 'referrer', '--disable-triggers');
 	is($rc, 1, "--disable-triggers, a trigger is enabled $state: exit code");
-	like($err, qr/does not disable triggers that are enabled as ALWAYS or REPLICA\n.*detail: The trigger is refuse on public\.referrer\./, "--disable-triggers, a trigger is enabled $state: message");
+	like($err, qr/does not disable triggers that are enabled as ALWAYS or REPLICA\n.*detail: Triggers: refuse on public\.referrer\./, "--disable-triggers, a trigger is enabled $state: message");
 	is(value($target, 'triggers', 'SELECT count(*) FROM referrer'), 0, 'and nothing is loaded');
 }
 sql($target, 'triggers', 'ALTER TABLE referrer ENABLE TRIGGER refuse');
@@ -388,7 +388,7 @@ make_database($source, 'named');
 sql($source, 'named', 'CREATE TABLE a1 AS SELECT 1 AS a; CREATE TABLE a2 AS SELECT 1 AS a; CREATE SEQUENCE s START 5');
 make_database($target, 'named');
 sql($target, 'named', 'CREATE SEQUENCE s START 1000');
-copy_refused_ok(qr/error: the target already contains 1 of the sequences to be created\n.*detail: The sequence is public\.s\.\n/,
+copy_refused_ok(qr/error: the target already contains 1 of the sequences to be created\n.*detail: Sequences: public\.s\.\n/,
 	'a sequence is there', $source, 'named', $target, 'named');
 sql($target, 'named', q{DROP SEQUENCE s; CREATE FUNCTION late() RETURNS event_trigger LANGUAGE plpgsql AS
 	$$BEGIN IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'public.a1') THEN
@@ -601,7 +601,7 @@ is_deeply(state_of_grown(), $before_grown, 'the others are gone');
 # --check finds it, however many there are
 sql($target, 'grown', join ';', map { "CREATE VIEW mine$_ AS SELECT id FROM app.orders" } 1 .. 11);
 my (undef, $list) = run_copy($source, 'grown', $target, 'grown', '--clean', '--check');
-like(check_list($list), qr/\Aerror: --clean cannot drop objects with 11 dependent objects on the target\n  detail: Some of the dependent objects are: view public\.mine1 \(.*\), view public\.mine8 \(depends on table app\.orders\)\.\n  hint: .*\n1 problem found: 1 error; a run would fail\n\z/,
+like(check_list($list), qr/\Aerror: --clean cannot drop objects with 11 dependent objects on the target\n  detail: Dependent objects: view public\.mine1 \(.*\), view public\.mine8 \(depends on table app\.orders\) and 1 more\.\n  hint: .*\n1 problem found: 1 error; a run would fail\n\z/,
 	'--check: found');
 (undef, $list) = run_copy($source, 'grown', $target, 'grown', '--clean', '--check', '-t', 'app.heir');
 is(check_list($list), "no problems found\n", '--check of another table: no problems');
@@ -612,10 +612,10 @@ sql($target, 'grown', join ';', map { "DROP VIEW mine$_" } 1 .. 11);
 sql($target, 'grown', 'CREATE TABLE more PARTITION OF app.parts FOR VALUES FROM (10) TO (20)');
 clean_grown_ok('a partition');
 sql($target, 'grown', 'CREATE TABLE more PARTITION OF app.parts FOR VALUES FROM (10) TO (20); INSERT INTO more VALUES (11)');
-copy_refused_ok(qr/dependent object on the target\n.*detail: The dependent object is table public\.more \(depends on table app\.parts\)\./, 'a partition with rows', $source, 'grown', $target, 'grown', '--clean');
+copy_refused_ok(qr/dependent object on the target\n.*detail: Dependent objects: table public\.more \(depends on table app\.parts\)\./, 'a partition with rows', $source, 'grown', $target, 'grown', '--clean');
 is(value($target, 'grown', 'SELECT count(*) FROM more'), 1, 'a partition with rows: number of rows');
 sql($target, 'grown', 'DROP TABLE more; CREATE FUNCTION app.twice(bigint) RETURNS app.state LANGUAGE sql AS $$SELECT NULL::app.state$$');
-copy_refused_ok(qr/detail: The dependent object is function app\.twice\(bigint\) /, 'a function of the same name', $source, 'grown', $target, 'grown', '--clean');
+copy_refused_ok(qr/detail: Dependent objects: function app\.twice\(bigint\) /, 'a function of the same name', $source, 'grown', $target, 'grown', '--clean');
 sql($target, 'grown', 'DROP FUNCTION app.twice(bigint)');
 
 # The index of a constraint has an operator class, which is dropped before its
@@ -634,7 +634,7 @@ is("$rc$err", '0', 'an operator class of a constraint: --clean');
 
 # What belongs to another role, or to an extension; by the rules of the server's
 sql($target, 'grown', 'ALTER EXTENSION plpgsql ADD FUNCTION app.twice(int); ALTER EXTENSION plpgsql ADD TABLE app.part');
-my $of_extension = qr/--clean cannot drop 2 of the objects that are to be copied\n.*detail: The objects are: function app\.twice\(integer\) \(belongs to extension plpgsql\), table app\.part \(belongs to extension plpgsql\)\.\n.*hint: .*\n/i;
+my $of_extension = qr/--clean cannot drop 2 of the objects that are to be copied\n.*detail: Objects: function app\.twice\(integer\) \(belongs to extension plpgsql\), table app\.part \(belongs to extension plpgsql\)\.\n.*hint: .*\n/i;
 $before_grown = state_of_grown();
 fails_by_stock_ok('objects of an extension');
 copy_refused_ok(qr/\Apg_pardump: error: $of_extension\z/, 'objects of an extension', $source, 'grown', $target, 'grown', '--clean');
@@ -652,7 +652,7 @@ is((run_program(@move, '--clean'))[0], 0, 'objects of a role: --clean');
 sql($target, 'owned', 'ALTER TABLE b ADD PRIMARY KEY (g); ALTER TABLE a ADD CONSTRAINT mine FOREIGN KEY (g) REFERENCES b');
 ($rc, undef, $err) = run_program(@move, '--clean');
 is($rc, 1, 'a key between two tables that are dropped: exit code');
-like($err, qr/\Apg_pardump: error: --clean cannot drop objects with 1 dependent object on the target\n.*detail: The dependent object is constraint mine on table public\.a \(depends on index public\.b_pkey\)\.\n.*hint: .*\n\z/,
+like($err, qr/\Apg_pardump: error: --clean cannot drop objects with 1 dependent object on the target\n.*detail: Dependent objects: constraint mine on table public\.a \(depends on index public\.b_pkey\)\.\n.*hint: .*\n\z/,
 	'a key between two tables that are dropped: message');
 sql($target, 'owned', 'ALTER TABLE a DROP CONSTRAINT mine');
 # the other way round it goes with its table
@@ -665,7 +665,7 @@ foreach my $by ([ 'mover' ], [ '--role', '--role=mover' ])
 	sql($source, 'owned', 'CREATE ROLE mover SUPERUSER') if @options;
 	($rc, undef, $err) = run_program(@move[0 .. 4], @options ? ('--target=' . $target->connstr('owned'), @options) : $move[5], '--clean');
 	is($rc, 1, "objects of another role, $who: exit code");
-	like($err, qr/\Apg_pardump: error: --clean cannot drop 3 of the objects that are to be copied\n.*detail: The objects are: function public\.f\(\) \(belongs to role mine\), table public\.a \(belongs to role mine\), view public\.seen \(belongs to role mine\)\.\n.*hint: .*\n\z/,
+	like($err, qr/\Apg_pardump: error: --clean cannot drop 3 of the objects that are to be copied\n.*detail: Objects: function public\.f\(\) \(belongs to role mine\), table public\.a \(belongs to role mine\), view public\.seen \(belongs to role mine\)\.\n.*hint: .*\n\z/,
 		"objects of another role, $who: message");
 }
 is(value($target, 'owned', 'SELECT count(*) FROM a, b'), 1, 'objects of another role: nothing was dropped');
@@ -705,7 +705,7 @@ sql($target, 'owned', 'DROP TABLE a; CREATE VIEW a AS SELECT 1 AS g; CREATE FORE
 	DROP VIEW seen; CREATE FOREIGN TABLE seen (g int) SERVER s; ALTER TABLE a OWNER TO mover; ALTER TABLE seen OWNER TO mover');
 ($rc, undef, $err) = run_program(@move, '--clean');
 is($rc, 1, 'relations of another kind: exit code');
-like($err, qr/\Apg_pardump: error: --clean cannot drop 2 of the objects that are to be copied\n.*detail: The objects are: foreign table public\.seen \(cannot be dropped by DROP VIEW\), view public\.a \(cannot be dropped by DROP TABLE\)\.\n.*hint: .*\n\z/,
+like($err, qr/\Apg_pardump: error: --clean cannot drop 2 of the objects that are to be copied\n.*detail: Objects: foreign table public\.seen \(cannot be dropped by DROP VIEW\), view public\.a \(cannot be dropped by DROP TABLE\)\.\n.*hint: .*\n\z/,
 	'relations of another kind: message');
 sql($target, 'grown', 'CREATE TABLE app2 (a int); CREATE VIEW mine AS SELECT * FROM app2');
 copy_ok($source, 'grown', $target, 'grown', 'other objects', '--clean', @without);

@@ -346,7 +346,7 @@ $target->restart;
 foreach my $fault (
 	[ 'a crash of the target', 'TABLE', undef ],
 	[ 'a crash of the target, unlogged table', 'UNLOGGED TABLE',
-		qr/unlogged tables of the target might have lost rows\n.*\n.*detail: The table is public\.first\.\n/ ],
+		qr/unlogged tables of the target might have lost rows\n.*\n.*detail: Tables: public\.first\.\n/ ],
 	# the target recovers and continues on a new timeline, like a standby
 	[ 'a failover', 'TABLE', qr/the target is now another server, after a failover/ ])
 {

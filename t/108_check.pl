@@ -300,7 +300,7 @@ my $unprivileged = sub {
 	return qr/^(?:pg_dump: error: .*\n)?pg_pardump: error: role "\Q$role\E" may not read $n of the 7 large objects\npg_pardump: detail: $list\.\npg_pardump: hint: .*\n$/;
 };
 {
-	my $err = stopped_ok('large objects', $unprivileged->('backup', 7, "Some of the large objects are: " . join(', ', @oids[ 0 .. 4 ])), @backup);
+	my $err = stopped_ok('large objects', $unprivileged->('backup', 7, "Large objects: " . join(', ', @oids[ 0 .. 4 ]) . ' and 2 more'), @backup);
 	my ($hint) = $err =~ /with psql and as a superuser: (.*\\gexec)$/m;
 	accepted_ok('large objects, but none is dumped', @backup, '-B');
 	accepted_ok('large objects, but only a table is dumped', @backup, '-t', 'orders');
@@ -311,9 +311,9 @@ my $unprivileged = sub {
 	# an owner may take the privilege from himself
 	sql($node, 'shop', "ALTER LARGE OBJECT $oids[5] OWNER TO backup;
 		REVOKE SELECT ON LARGE OBJECT $oids[5] FROM backup");
-	refused_ok($unprivileged->('backup', 3, "The large objects are: $oids[4], $oids[5], $oids[6]"),
+	refused_ok($unprivileged->('backup', 3, "Large objects: $oids[4], $oids[5], $oids[6]"),
 		'large objects of many kinds', @backup);
-	refused_ok($unprivileged->('backup', 3, "The large objects are: $oids[4], $oids[5], $oids[6]"),
+	refused_ok($unprivileged->('backup', 3, "Large objects: $oids[4], $oids[5], $oids[6]"),
 		'large objects, by --role', @db, '--role', 'backup');
 	sql($node, 'shop', 'ALTER DATABASE shop SET lo_compat_privileges = on');
 	accepted_ok('large objects without privileges', @backup);
@@ -322,7 +322,7 @@ my $unprivileged = sub {
 	sql($node, 'shop', $hint);
 	accepted_ok('large objects, granted as the hint says', @backup);
 	sql($node, 'shop', "REVOKE SELECT ON LARGE OBJECT $oids[6] FROM backup");
-	refused_ok($unprivileged->('backup', 1, "The large object is $oids[6]"), 'one large object', @backup);
+	refused_ok($unprivileged->('backup', 1, "Large objects: $oids[6]"), 'one large object', @backup);
 
 	# quoted by whom it is for
 	$err = refused_ok(qr/role "odd"' role" may not read/, 'an odd role', @db, '-U', "odd\"' role");
@@ -349,7 +349,7 @@ CREATE POLICY few ON hidden FOR SELECT USING (id <= 10);
 SQL
 # pg_dump may have met it too by then, and said so before
 stopped_ok('row security',
-	qr/^pg_pardump: error: row security prevents the role from reading all rows of 2 tables\n(?=.*detail: The tables are: public\."hid\\x0aden", public\.hidden\.\n).*hint: .*BYPASSRLS.*--enable-row-security.*\n$/ms,
+	qr/^pg_pardump: error: row security prevents the role from reading all rows of 2 tables\n(?=.*detail: Tables: public\."hid\\x0aden", public\.hidden\.\n).*hint: .*BYPASSRLS.*--enable-row-security.*\n$/ms,
 	@backup);
 accepted_ok('row security, but not of what is dumped', @backup, '-t', 'orders');
 accepted_ok('row security, --enable-row-security', @backup, '--enable-row-security');
@@ -359,8 +359,8 @@ accepted_ok('row security, --enable-row-security', @backup, '--enable-row-securi
 sql($node, 'shop', "REVOKE SELECT ON LARGE OBJECT $oids[0] FROM backup, PUBLIC");
 refused_ok(qr/of 2 tables\n.*may not read 1 of the 7 large objects\n/s, 'two errors', @backup);
 check_ok('two errors', [
-	'error: row security prevents .* of 2 tables\n  detail: The tables are: public\."hid\\\\x0aden", public\.hidden\.\n  hint: ',
-	"error: role \"backup\" may not read 1 of the 7 large objects\n  detail: The large object is $oids[0]\\.\n  hint: Use --no-large-objects .*\\\\gexec\$" ], @backup);
+	'error: row security prevents .* of 2 tables\n  detail: Tables: public\."hid\\\\x0aden", public\.hidden\.\n  hint: ',
+	"error: role \"backup\" may not read 1 of the 7 large objects\n  detail: Large objects: $oids[0]\\.\n  hint: Use --no-large-objects .*\\\\gexec\$" ], @backup);
 check_ok('two errors, but not of what is dumped', [], @backup, '-t', 'orders');
 sql($node, 'shop', 'ALTER ROLE backup SUPERUSER');
 accepted_ok('a superuser', @backup);

@@ -74,7 +74,7 @@ option_ok('rows of a table', options => [ '--section=data', '-t', 'toast', '-j2'
 		ALTER TABLE accounts ENABLE REPLICA TRIGGER "it fires"});
 	my ($rc, undef, $err) = run_program('pg_parrestore', '-a', '--disable-triggers', '-d', $node->connstr('triggers_firing'), $ours);
 	is($rc, 1, 'a trigger that is enabled REPLICA: exit code');
-	like($err, qr/does not disable triggers that are enabled as ALWAYS or REPLICA\n.*detail: The trigger is "it fires" on public\.accounts\b/, 'a trigger that is enabled REPLICA: message');
+	like($err, qr/does not disable triggers that are enabled as ALWAYS or REPLICA\n.*detail: Triggers: "it fires" on public\.accounts\b/, 'a trigger that is enabled REPLICA: message');
 	is(value($node, 'triggers_firing', 'SELECT count(*) FROM ONLY accounts'), 0, 'a trigger that is enabled REPLICA: no row is loaded');
 }
 

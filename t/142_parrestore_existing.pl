@@ -52,13 +52,13 @@ sub refused_ok
 my $db = new_copy();
 is((run_parrestore($node, $db, $dir))[0], 0, 'restored');
 my $hint = qr/pg_parrestore: hint: Use --clean to drop .*--allow-existing .*\n/;
-my $five = qr/\Apg_parrestore: error: the target already contains rows in 5 of the tables to be restored\npg_parrestore: detail: Some of the tables are: public\.a, public\."b ü", public\.part\.\n$hint\z/;
+my $five = qr/\Apg_parrestore: error: the target already contains rows in 5 of the tables to be restored\npg_parrestore: detail: Tables: public\.a, public\."b ü", public\.part and 2 more\.\n$hint\z/;
 refused_ok('a second restore', $db, $five);
 refused_ok('a second restore, -j4', $db, $five, '-j4');
 refused_ok('-e', $db, qr/^pg_parrestore: error: the target already contains rows in 5 of the tables/m, '-e');
 refused_ok('one table', $db,
-	qr/\Apg_parrestore: error: the target already contains rows in 1 of the tables to be restored\npg_parrestore: detail: The table is s\.c\.\n$hint\z/, '-t', 'c');
-refused_ok('two schemas', $db, qr/error: .* in 2 of the .*\npg_parrestore: detail: The tables are: s\.c, s\.d\.\n/, '-n', 's');
+	qr/\Apg_parrestore: error: the target already contains rows in 1 of the tables to be restored\npg_parrestore: detail: Tables: s\.c\.\n$hint\z/, '-t', 'c');
+refused_ok('two schemas', $db, qr/error: .* in 2 of the .*\npg_parrestore: detail: Tables: s\.c, s\.d\.\n/, '-n', 's');
 is(rows($db), 100, 'a second restore: no row is added');
 my ($rc, $out, $err) = run_parrestore($node, $db, $dir, '--check');
 is($rc, 1, '--check: exit code');
@@ -187,9 +187,9 @@ foreach my $what (sort keys %handing)
 {
 	my ($db, $stock) = (new_copy(), new_copy());
 	sql($node, $_, $handing{$what}) foreach $db, $stock;
-	my $hands_on = qr/\Apg_parrestore: error: the target already contains 1 of the tables to be restored, but as foreign tables or as views with triggers\npg_parrestore: detail: The table is public\.a\.\npg_parrestore: hint: .*--allow-existing .*\n\z/;
+	my $hands_on = qr/\Apg_parrestore: error: the target already contains 1 of the tables to be restored, but as foreign tables or as views with triggers\npg_parrestore: detail: Tables: public\.a\.\npg_parrestore: hint: .*--allow-existing .*\n\z/;
 	refused_ok($what, $db, $hands_on);
-	refused_ok("$what, --clean", $db, qr/\Apg_parrestore: error: --clean cannot drop 1 of the tables that have rows in the archive\n.*detail: The table is public\.a \(cannot be dropped by DROP TABLE\)\.\n.*hint: .*\n\z/, '--clean')
+	refused_ok("$what, --clean", $db, qr/\Apg_parrestore: error: --clean cannot drop 1 of the tables that have rows in the archive\n.*detail: Tables: public\.a \(cannot be dropped by DROP TABLE\)\.\n.*hint: .*\n\z/, '--clean')
 	  if $what ne 'a foreign partition';
 	is(value($node, $db, 'SELECT count(*) FROM a'), 0, "$what: no row was inserted");
 	my ($stock_rc, undef, $stock_err) = run_program('pg_restore', '-d', $node->connstr($stock), $dir);
@@ -289,7 +289,7 @@ foreach my $case (
 	[ 'a view of a partition', 'CREATE VIEW mine AS SELECT x FROM part', 'public.part', 'view public.mine (depends on table public.part)', '100|1|2|1|1|1' ])
 {
 	my ($what, $sql, $tables, $other, $expected) = @$case;
-	kept_ok($what, $sql, $keeps->(qr/The table is \Q$tables\E\.\n.*detail: The dependent object is \Q$other\E\./i), $expected);
+	kept_ok($what, $sql, $keeps->(qr/Tables: \Q$tables\E\.\n.*detail: Dependent objects: \Q$other\E\./i), $expected);
 }
 
 # a policy that goes with its table, which is dropped after the table that it needs
@@ -299,7 +299,7 @@ foreach my $program ('pg_restore', 'pg_parrestore')
 	run_program('pg_restore', '-d', $node->connstr($db), $dir);
 	sql($node, $db, 'CREATE POLICY mine ON a USING (EXISTS (SELECT FROM s.c))');
 	refused_ok('--clean, a policy of a table that is dropped later', $db,
-		$keeps->(qr/The table is s\.c\.\n.*detail: The dependent object is policy mine on table public\.a \(depends on table s\.c\)\./), '--clean');
+		$keeps->(qr/Tables: s\.c\.\n.*detail: Dependent objects: policy mine on table public\.a \(depends on table s\.c\)\./), '--clean');
 	run_program($program, '--clean', ($program eq 'pg_restore' ? () : '--allow-existing'), '-d', $node->connstr($db), $dir);
 	is(value($node, $db, $counts), '100|2|1|1|1|1', "a policy of a table that is dropped later, $program: rows are added");
 }
@@ -311,7 +311,7 @@ sql($node, $db, 'CREATE TABLE mine (s state); CREATE TABLE s.more (a int); CREAT
 	CREATE VIEW mine2 AS SELECT f(id) FROM referenced');
 ($rc, $out) = run_parrestore($node, $db, $dir, '--clean', '--check');
 is($rc, 1, '--clean --check: exit code');
-like(check_list($out), qr/\Aerror: --clean cannot drop 1 of the tables that have rows in the archive, .*\n  detail: The table is public\.referenced\.\n  detail: The dependent objects are: column s of table public\.mine \(depends on type public\.state\), table s\.more \(depends on schema s\), view public\.mine2 \(depends on function public\.f\(integer\)\)\.\n/,
+like(check_list($out), qr/\Aerror: --clean cannot drop 1 of the tables that have rows in the archive, .*\n  detail: Tables: public\.referenced\.\n  detail: Dependent objects: column s of table public\.mine \(depends on type public\.state\), table s\.more \(depends on schema s\), view public\.mine2 \(depends on function public\.f\(integer\)\)\.\n/,
 	'--clean --check: found');
 refused_ok('--clean -e', $db, qr/--clean cannot drop 1 of the tables/, '--clean', '-e');
 refused_ok('--clean --if-exists -j2', $db, qr/--clean cannot drop 1 of the tables/, '--clean', '--if-exists', '-j2');
@@ -338,7 +338,7 @@ $dir = dump_ok($node, 'ascii', 'names in no encoding', 'pg_pardump');
 $db = new_copy();
 sql($node, $db, 'CREATE TABLE a AS SELECT 1 AS g; CREATE VIEW mine AS SELECT g FROM a');
 refused_ok('--clean, a name that cannot be converted', $db,
-	$keeps->(qr/The table is public\.a\.\n.*detail: The dependent object is view public\.mine \(depends on table public\.a\)\./), '--clean');
+	$keeps->(qr/Tables: public\.a\.\n.*detail: Dependent objects: view public\.mine \(depends on table public\.a\)\./), '--clean');
 
 # ---- --clean where tables belong to other roles, or to extensions
 
@@ -360,16 +360,16 @@ $counts = 'SELECT (SELECT count(*) FROM a), (SELECT count(*) FROM referenced), (
 my $belong = sub { my ($list) = @_; return qr/\Apg_parrestore: error: --clean cannot drop [0-9]+ of the tables that have rows in the archive\npg_parrestore: detail: $list\npg_parrestore: hint: .*--allow-existing .*--no-data-for-failed-tables .*\n\z/ };
 my $given = 'GRANT ALL ON ALL TABLES IN SCHEMA public TO PUBLIC; ALTER %s OWNER TO other';
 my @as_restorer = ('--no-owner', '-U', 'restorer');
-my $is_a = qr/The table is public\.a \(belongs to role other\)\./;
+my $is_a = qr/Tables: public\.a \(belongs to role other\)\./;
 kept_ok('a table of another role', sprintf($given, 'TABLE a'), $belong->($is_a), '200|1|1|1', @as_restorer);
 kept_ok('a table of another role, --role', 'GRANT ALL ON ALL TABLES IN SCHEMA public TO PUBLIC; ALTER TABLE a OWNER TO other',
 	$belong->($is_a), '200|1|1|1', '--no-owner', '--role=restorer');
 kept_ok('a table of another role that refers', sprintf($given, 'TABLE referring'),
-	qr/\Apg_parrestore: error: --clean cannot drop 1 of the tables that have rows in the archive\n.*detail: The table is public\.referring \(belongs to role other\)\.\n.*hint: .*\n.*error: --clean cannot drop 1 of the tables .*, because other objects .*\n.*detail: The table is public\.referenced\.\n.*detail: The dependent object is constraint referring_id_fkey on table public\.referring \(depends on .*\)\.\n.*hint: .*\n\z/,
+	qr/\Apg_parrestore: error: --clean cannot drop 1 of the tables that have rows in the archive\n.*detail: Tables: public\.referring \(belongs to role other\)\.\n.*hint: .*\n.*error: --clean cannot drop 1 of the tables .*, because other objects .*\n.*detail: Tables: public\.referenced\.\n.*detail: Dependent objects: constraint referring_id_fkey on table public\.referring \(depends on .*\)\.\n.*hint: .*\n\z/,
 	'100|1|2|1', @as_restorer);
 kept_ok('a view of another role', sprintf($given, 'VIEW seen'),
-	$keeps->(qr/The table is public\.a\.\n.*detail: The dependent object is view public\.seen \(depends on table public\.a\)\./), '200|1|1|1', @as_restorer);
-kept_ok('a table of an extension', 'ALTER EXTENSION plpgsql ADD TABLE a', $belong->(qr/The table is public\.a \(belongs to extension plpgsql\)\./), '200|1|1|1');
+	$keeps->(qr/Tables: public\.a\.\n.*detail: Dependent objects: view public\.seen \(depends on table public\.a\)\./), '200|1|1|1', @as_restorer);
+kept_ok('a table of an extension', 'ALTER EXTENSION plpgsql ADD TABLE a', $belong->(qr/Tables: public\.a \(belongs to extension plpgsql\)\./), '200|1|1|1');
 
 # not refused: the owner's group, the schema's owner, and a partition that goes with its table
 foreach my $case (
@@ -393,7 +393,7 @@ run_program('pg_restore', '-d', $node->connstr($db), $dir);
 sql($node, $db, 'ALTER EXTENSION plpgsql ADD TABLE a; CREATE VIEW mine AS SELECT id FROM referring');
 ($rc, $out) = run_parrestore($node, $db, $dir, '--clean', '--check');
 is($rc, 1, '--clean --check, a table of an extension: exit code');
-like(check_list($out), qr/\Aerror: --clean cannot drop 1 of .*\n  detail: The table is public\.a \(belongs to extension plpgsql\)\.\n  hint: .*\nerror: --clean cannot drop 1 of .*, because other objects .*\n  detail: The table is public\.referring\.\n  detail: The dependent object is view public\.mine \(depends on table public\.referring\)\.\n  hint: .*\n2 problems found: 2 errors; a run would fail\n\z/,
+like(check_list($out), qr/\Aerror: --clean cannot drop 1 of .*\n  detail: Tables: public\.a \(belongs to extension plpgsql\)\.\n  hint: .*\nerror: --clean cannot drop 1 of .*, because other objects .*\n  detail: Tables: public\.referring\.\n  detail: Dependent objects: view public\.mine \(depends on table public\.referring\)\.\n  hint: .*\n2 problems found: 2 errors; a run would fail\n\z/,
 	'--clean --check, a table of an extension: found, with tables that others depend on');
 
 $node->stop;

@@ -42,7 +42,7 @@ my $holder = start_psql($source, 'broken');
 $holder->('BEGIN; LOCK TABLE busy');
 my ($rc, $err, $dir) = dump_all($source, '-j3', '--lock-wait-timeout=3000');
 is($rc, 1, 'one cannot be dumped: exit code');
-like($err, qr/^pg_pardump:broken: error: .*^pg_pardump: error: could not dump 1 of 8 databases\n.*detail: The failed database is "broken"\.\n.*detail: The archives of the other databases are complete\.$/ms,
+like($err, qr/^pg_pardump:broken: error: .*^pg_pardump: error: could not dump 1 of 8 databases\n.*detail: Failed databases: "broken"\.\n.*detail: The archives of the other databases are complete\.$/ms,
 	'one cannot be dumped: message');
 is_deeply(
 	{ map { $_->{Name} => $_->{State} } @{ read_map($dir)->{Databases} } },

@@ -115,7 +115,7 @@ sub complete_ok
 	kill_first($dump);
 	gone_ok($source, $dump);
 	$gate->();
-	told_ok($dump, 'dump', 'dump', qr/error: could not dump 1 of 5 databases\n.*detail: The failed database is "largest"\.\n.*detail: The archives of the other databases are complete\.$/m);
+	told_ok($dump, 'dump', 'dump', qr/error: could not dump 1 of 5 databases\n.*detail: Failed databases: "largest"\.\n.*detail: The archives of the other databases are complete\.$/m);
 	is_deeply({ map { $_->{Name} => $_->{State} } @{ read_map($dump->{dir})->{Databases} } },
 		{ largest => 'failed', map { $_ => 'complete' } qw(middle smallest postgres template1) }, 'dump: states in the map');
 	ok(!-e archive_of($dump->{dir}, 'largest'), 'dump: nothing of it is left');
@@ -135,7 +135,7 @@ my $target = start_cluster('faults_target');
 	kill_first($run);
 	gone_ok($target, $run);
 	$gate->();
-	told_ok($run, 'restore', 'restore', qr/error: could not restore 1 of 5 databases\n.*detail: The failed database is "largest"\.\n.*detail: Table pardump_restore_all\.databases in database \"postgres\" records the state of each database\.\n.*hint: Fix the cause, and run the same command with --resume\.$/m);
+	told_ok($run, 'restore', 'restore', qr/error: could not restore 1 of 5 databases\n.*detail: Failed databases: "largest"\.\n.*detail: Table pardump_restore_all\.databases in database \"postgres\" records the state of each database\.\n.*hint: Fix the cause, and run the same command with --resume\.$/m);
 	complete_ok($target, 'restore', qw(middle smallest));
 	is(value($target, 'largest', q{SELECT count(*) FROM pg_indexes WHERE tablename = 'gated'}), 0, 'restore: the other one is not');
 
@@ -165,7 +165,7 @@ my $copy = start_cluster('faults_copy');
 	kill_first($run);
 	gone_ok($copy, $run);
 	$gate->();
-	told_ok($run, 'copy', 'copy', qr/error: could not copy 1 of 5 databases\n.*detail: The failed database is "largest"\.\n.*detail: The copies of the other databases are complete\.$/m);
+	told_ok($run, 'copy', 'copy', qr/error: could not copy 1 of 5 databases\n.*detail: Failed databases: "largest"\.\n.*detail: The copies of the other databases are complete\.$/m);
 	complete_ok($copy, 'copy', qw(middle smallest));
 	is(value($copy, 'largest', q{SELECT count(*) FROM gated}), 0, 'copy: the other database has definitions but no rows');
 	is(scalar(() = $run->{out} =~ /^\[\d\/5\] \w+: \d+ tables?, /mg), 4, 'copy: four lines of what was copied');

@@ -193,7 +193,7 @@ foreach my $look ('--dry-run', '--check')
 sql($node, 'postgres', 'CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper; REVOKE CONNECT ON DATABASE middle FROM public');
 ($rc, $err, $dir) = dump_all($node, '-j2', '-U', 'dumper', '--no-role-passwords', '--trust-owners', '--mask=customers.email:NULL');
 is($rc, 1, 'a database that refuses connections: exit code');
-like($err, qr/\npg_pardump: error: could not dump 1 of 5 databases\n.*detail: The failed database is "middle"\.\n.*detail: The archives of the other databases are complete\.\n.*hint: .*: pg_pardump -f DIRECTORY "middle"\n\z/,
+like($err, qr/\npg_pardump: error: could not dump 1 of 5 databases\n.*detail: Failed databases: "middle"\.\n.*detail: The archives of the other databases are complete\.\n.*hint: .*: pg_pardump -f DIRECTORY "middle"\n\z/,
 	'a database that refuses connections');
 unlike(rows($dir, $_), qr/secret\@$_/, "a database that refuses connections: $_ is masked") foreach qw(large small);
 

@@ -34,7 +34,7 @@ my $dir = new_path('cluster');
 my ($rc, undef, $err) = run_program(@small_files, 'pg_pardump', '--all-databases', '-j2', '-Z0', '-d', $connstr, '-f', $dir);
 is($rc, 1, 'one does not fit: exit code');
 like($err, qr/^pg_pardump:large: error: could not write file ".*\.dat": File too large$/m, 'one does not fit: why');
-like($err, qr/^pg_pardump: error: could not dump 1 of 4 databases\n.*detail: The failed database is "large"\.$/m, 'one does not fit: message');
+like($err, qr/^pg_pardump: error: could not dump 1 of 4 databases\n.*detail: Failed databases: "large"\.$/m, 'one does not fit: message');
 is_deeply({ map { $_->{Name} => $_->{State} } @{ read_map($dir)->{Databases} } },
 	{ large => 'failed', map { $_ => 'complete' } qw(fits postgres template1) }, 'one does not fit: states in the map');
 ok(!-e archive_of($dir, 'large'), 'one does not fit: nothing of it is left');

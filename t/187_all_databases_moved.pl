@@ -154,7 +154,7 @@ is((verified())[0], 0, 'such names: exit code of --verify');
 is($rc, 1, 'such names: exit code of the restore');
 like($err, qr/^pg_parrestore: error: could not create the roles and tablespaces: invalid byte sequence for encoding "UTF8": 0xff\n.*The statement was: CREATE ROLE "?role/m,
 	'such names: the role is told');
-is_deeply([ map { sort split /, / } $err =~ /^pg_parrestore: error: could not restore 2 of 7 databases\n.*detail: The failed databases are: (.*)\.$/m ], [ "\"caf\xe9\"", "\"raw\xff\"" ],
+is_deeply([ map { sort split /, / } $err =~ /^pg_parrestore: error: could not restore 2 of 7 databases\n.*detail: Failed databases: (.*)\.$/m ], [ "\"caf\xe9\"", "\"raw\xff\"" ],
 	'such names: the databases are named, and no others');
 is(value($target, 'postgres', q{SELECT count(*) FROM pg_database WHERE datname IN ('second', 'latin', 'ascii')}), 3,
 	'such names: the others are there');

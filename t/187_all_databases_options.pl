@@ -208,7 +208,7 @@ foreach my $case (
 is("$rc $err", '0 ', 'an encoded name');
 ($rc, $err) = restore($map =~ s/complete" \}\n/failed" }\n/r, '--exclude-database=postgres');
 is($rc, 1, 'a database that was not dumped: exit code');
-like($err, qr/warning: database "template1" could not be dumped, so there is no archive of it\n.*hint: .*--exclude-database\.\n.*could not restore 1 of 1 database\n.*detail: The failed database is "template1"\.\n/s, 'a database that was not dumped: messages');
+like($err, qr/warning: database "template1" could not be dumped, so there is no archive of it\n.*hint: .*--exclude-database\.\n.*could not restore 1 of 1 database\n.*detail: Failed databases: "template1"\.\n/s, 'a database that was not dumped: messages');
 
 # ---- a directory of the first version of the format: a database failed, one has an odd
 # name

@@ -99,7 +99,7 @@ is($rc, 1, 'one fails: exit code');
 numbered_ok('one fails', 5, @lines);
 ok((grep { /^\[\d\/5\] broken: FAILED after $seconds$/ } @lines), 'one fails: line of the database') or diag($err);
 ok((grep { /^\[\d\/5\] shop: .*, 1 column masked$/ } @lines), 'one fails: a mask of another one');
-like($err, qr/^dumped roles, tablespaces and 4 of 5 databases:\n  3 tables, 13,346 rows, .*, 1 column masked\n.*error: could not dump 1 of 5 databases\n.*detail: The failed database is "broken"\.$/m, 'one fails: the summary, and the error that names it');
+like($err, qr/^dumped roles, tablespaces and 4 of 5 databases:\n  3 tables, 13,346 rows, .*, 1 column masked\n.*error: could not dump 1 of 5 databases\n.*detail: Failed databases: "broken"\.$/m, 'one fails: the summary, and the error that names it');
 ($sum) = grep { defined $_->{databases} } events($log, 'summary');
 is($sum->{failed_databases}, 1, 'one fails: the event of the summary');
 is(join(' ', map { $_->{database} } grep { $_->{state} eq 'failed' } events($log, 'database_end')), 'broken', 'one fails: event of the database');

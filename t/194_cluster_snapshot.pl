@@ -157,7 +157,7 @@ sub end_guard
 ($rc, $err, $dir) = dump_held($of_second, 2, sub { end_guard('third'); count_in('third'); }, '--cluster-snapshot');
 is($rc, 1, 'a guard is lost before the turn of its database: exit code');
 like($err, qr/^pg_pardump: error: the session that kept the snapshot in database "third" was lost$/m, 'a guard is lost: message');
-like($err, qr/^pg_pardump: error: could not dump 1 of 5 databases\n.*detail: The failed database is "third"\.\n.*detail: The archives of the other databases are complete\.\n.*hint: Fix the cause, and dump all databases again into a new directory\. /m, 'a guard is lost: the others are complete');
+like($err, qr/^pg_pardump: error: could not dump 1 of 5 databases\n.*detail: Failed databases: "third"\.\n.*detail: The archives of the other databases are complete\.\n.*hint: Fix the cause, and dump all databases again into a new directory\. /m, 'a guard is lost: the others are complete');
 is(states($dir), 'first complete postgres complete second complete template1 complete third failed', 'a guard is lost: the map');
 ok(!defined archive_of($dir, 'third') || !-e archive_of($dir, 'third'), 'a guard is lost: the database has no archive');
 

@@ -106,7 +106,7 @@ sub lost_ok
 			terminate($standby, split /\n/, value($standby, 'postgres', "SELECT pid FROM pg_stat_activity WHERE datname = 'second'"));
 		}, '--cluster-snapshot');
 	is($run->{rc}, 1, "$what: exit code");
-	like($run->{err}, qr/^pg_pardump: error: could not copy 1 of 2 databases\n.*detail: The failed database is "second"\.\npg_pardump: detail: The copies of the other databases are complete\.\n.*hint: Fix the cause, and copy all databases again into an empty cluster\. /m,
+	like($run->{err}, qr/^pg_pardump: error: could not copy 1 of 2 databases\n.*detail: Failed databases: "second"\.\npg_pardump: detail: The copies of the other databases are complete\.\n.*hint: Fix the cause, and copy all databases again into an empty cluster\. /m,
 		"$what: message");
 	is(copied(), "first $before", "$what: there is no copy of another snapshot");
 	ended_ok($what);

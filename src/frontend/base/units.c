@@ -112,13 +112,10 @@ units_plural(uint64 number)
 }
 
 char *
-units_names_detail(const char *noun, const char *names, int n, int n_shown)
+units_names(const char *names, int n, int n_shown)
 {
-	if (n > n_shown)
-		return psprintf("Some of the %ss are: %s.", noun, names);
-	if (n > 1)
-		return psprintf("The %ss are: %s.", noun, names);
-	return psprintf("The %s is %s.", noun, names);
+	return n <= n_shown ? pg_strdup(names) :
+		psprintf("%s and %d more", names, n - n_shown);
 }
 
 void

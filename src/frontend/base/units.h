@@ -45,12 +45,10 @@ extern const char *units_count(uint64 number);
 extern const char *units_plural(uint64 number);
 
 /*
- * The detail of a message about n things, of which at most n_shown are named:
- * "The table is public.a.", "The tables are: public.a, public.b." or "Some of
- * the tables are: public.a, public.b.".  Owned.
+ * The names of n things, of which names contains at most n_shown: "public.a,
+ * public.b" or "public.a, public.b and 3 more".  Owned.
  */
-extern char *units_names_detail(const char *noun, const char *names, int n,
-								int n_shown);
+extern char *units_names(const char *names, int n, int n_shown);
 
 /* Append a printable name to such names, with a comma between two of them. */
 extern void units_names_add(PQExpBuffer names, const char *name);

@@ -48,8 +48,7 @@ report_failed(const char *format, PQExpBuffer names, const ClusterList *list,
 	cluster_list_add_failed(names, list);
 	pg_log_error(format, n_failed, n, units_plural(n));
 	if (names->len > 0)
-		pg_log_error_detail("%s", units_names_detail("failed database", names->data,
-													 n_failed, n_failed));
+		pg_log_error_detail("Failed databases: %s.", names->data);
 }
 
 /*

@@ -419,9 +419,7 @@ names_of(const ClusterAccount *account, const uint64 *values, int *n)
 	for (int i = 0; i < account->list->n; i++)
 		if (values[i] != 0 && ++*n <= NAMES_SHOWN)
 			units_names_add(&names, account->list->databases[i].name);
-	if (*n > NAMES_SHOWN)
-		appendPQExpBuffer(&names, " and %d more", *n - NAMES_SHOWN);
-	return buffer_text(&names);
+	return units_names(buffer_text(&names), *n, NAMES_SHOWN);
 }
 
 /*

@@ -646,8 +646,8 @@ check_drops(const RestoreStages *stages, PGconn *conn)
 	if (n > 0)
 	{
 		pg_log_error("--clean cannot drop %d of the objects that are to be copied", n);
-		pg_log_error_detail("%s", units_names_detail("object", list.data, n,
-													 OBJECTS_SHOWN));
+		pg_log_error_detail("Objects: %s.",
+							units_names(list.data, n, OBJECTS_SHOWN));
 		pg_log_error_hint(OWNERS_HINT);
 	}
 	resetPQExpBuffer(&list);
@@ -656,8 +656,8 @@ check_drops(const RestoreStages *stages, PGconn *conn)
 	{
 		pg_log_error("--clean cannot drop objects with %d dependent object%s on the target",
 					 n, units_plural(n));
-		pg_log_error_detail("%s", units_names_detail("dependent object", list.data, n,
-													 OBJECTS_SHOWN));
+		pg_log_error_detail("Dependent objects: %s.",
+							units_names(list.data, n, OBJECTS_SHOWN));
 		pg_log_error_hint("Drop the other objects or detach the partitions first, or copy into another database.");
 	}
 }
@@ -717,8 +717,8 @@ refuse_kept_tables(PGconn *conn, const Options *options, const char *const *para
 	{
 		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive",
 					 n);
-		pg_log_error_detail("%s", units_names_detail("table", list.data, n,
-													 OBJECTS_SHOWN));
+		pg_log_error_detail("Tables: %s.",
+							units_names(list.data, n, OBJECTS_SHOWN));
 		pg_log_error_hint(OWNERS_HINT "  " ROWS_HINT);
 	}
 	resetPQExpBuffer(&list);
@@ -730,11 +730,10 @@ refuse_kept_tables(PGconn *conn, const Options *options, const char *const *para
 
 		pg_log_error("--clean cannot drop %d of the tables that have rows in the archive, because other objects of the target depend on them",
 					 n);
-		pg_log_error_detail("%s", units_names_detail("table", list.data, n,
-													 OBJECTS_SHOWN));
-		pg_log_error_detail("%s", units_names_detail("dependent object",
-													 keepers.data, n_keepers,
-													 OBJECTS_SHOWN));
+		pg_log_error_detail("Tables: %s.",
+							units_names(list.data, n, OBJECTS_SHOWN));
+		pg_log_error_detail("Dependent objects: %s.",
+							units_names(keepers.data, n_keepers, OBJECTS_SHOWN));
 		pg_log_error_hint("Drop the dependent objects first.  " ROWS_HINT);
 	}
 	PQclear(res);

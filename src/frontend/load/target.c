@@ -255,9 +255,8 @@ target_history_check_unlogged(PGconn *conn, const DumpTables *tables,
 	{
 		pg_log_error("unlogged tables of the target might have lost rows");
 		pg_log_error_detail("The target was restarted, or its statistics were reset, during the run.");
-		pg_log_error_detail("%s", units_names_detail("table",
-													 printable(PQgetvalue(res, 0, 1)),
-													 n, n));
+		pg_log_error_detail("Tables: %s.",
+							printable(PQgetvalue(res, 0, 1)));
 		pg_fatal_hint("Truncate these tables, load their rows again with --data-only and --table, and run ANALYZE.");
 	}
 	PQclear(res);

@@ -126,7 +126,8 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
 			appendPQExpBuffer(&list, "%s\"%s\"", i > 0 ? ", " : "",
 							  printable(PQgetvalue(res, i, ASK_NAME)));
 		pg_log_error(error, n, units_plural(n));
-		pg_log_error_detail("%s", units_names_detail(kind, list.data, n, NAMES_SHOWN));
+		pg_log_error_detail("Missing: %s.",
+							units_names(list.data, n, NAMES_SHOWN));
 		pg_log_error_hint("%s", hint);
 	}
 }
@@ -262,19 +263,20 @@ check_table_names(PGconn *conn, const DumpTables *tables)
 		pg_log_error("the names of %d table%s cannot be converted to the target's encoding, %s",
 					 n_found, units_plural(n_found),
 					 PQparameterStatus(conn, "server_encoding"));
-		pg_log_error_detail("%s", units_names_detail("table", found.data,
-													 n_found, TABLES_SHOWN));
+		pg_log_error_detail("Tables: %s.",
+							units_names(found.data, n_found, TABLES_SHOWN));
 		pg_log_error_hint("Rename the tables, leave them out, or use a target database with another encoding.");
 	}
 }
 
 /*
  * Report objects that would be created but exist: those of n names with an
- * OID.  error is a format for their number; noun is for example "table".
+ * OID.  error is a format for their number, and detail for their names.
  */
 static void
-report_existing(const char *error, const char *noun, const char *const *names,
-				const Oid *oids, int n, const char *hint)
+report_existing(const char *error, const char *detail,
+				const char *const *names, const Oid *oids, int n,
+				const char *hint)
 {
 	PQExpBufferData found = buffer_new();
 	int			n_found = 0;
@@ -285,8 +287,8 @@ report_existing(const char *error, const char *noun, const char *const *names,
 	if (n_found > 0)
 	{
 		pg_log_error(error, n_found);
-		pg_log_error_detail("%s", units_names_detail(noun, found.data, n_found,
-													 TABLES_SHOWN));
+		pg_log_error_detail(detail, units_names(found.data, n_found,
+												TABLES_SHOWN));
 		pg_log_error_hint("%s", hint);
 	}
 }
@@ -309,7 +311,7 @@ target_check_tables(PGconn *conn, const DumpTables *tables, bool may_exist)
 			oids[i] = InvalidOid;
 	}
 	report_existing("the target already contains %d of the tables to be created",
-					"table", names, oids, tables->n_tables,
+					"Tables: %s.", names, oids, tables->n_tables,
 					"Use --clean to drop them first, or --data-only to add rows to them.");
 }
 
@@ -402,7 +404,7 @@ target_check_sequences(PGconn *conn, const RestoreSchedule *schedule)
 												  toc->entries[i].tag));
 	oids = find_names(conn, text_array(conn, names, n), n);
 	report_existing("the target already contains %d of the sequences to be created",
-					"sequence", (const char *const *) names, oids, n,
+					"Sequences: %s.", (const char *const *) names, oids, n,
 					"Use --clean to drop them first.");
 }
 
@@ -530,9 +532,8 @@ target_check_triggers(PGconn *conn, const Options *options, const Oid *tables,
 	if (n_found > 0)
 	{
 		pg_log_error("--disable-triggers does not disable triggers that are enabled as ALWAYS or REPLICA");
-		pg_log_error_detail("%s", units_names_detail("trigger",
-													 printable(PQgetvalue(res, 0, 1)),
-													 n_found, n_found));
+		pg_log_error_detail("Triggers: %s.",
+							printable(PQgetvalue(res, 0, 1)));
 		pg_fatal_hint("Disable these triggers, load the rows, and enable the triggers as before.");
 	}
 }

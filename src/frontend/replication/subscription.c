@@ -108,9 +108,7 @@ names_of_kind(const PGresult *res, const char *kind)
 			units_names_add(&buf, PQgetvalue(res, i, 1));
 		n++;
 	}
-	if (n > SHOWN_NAMES)
-		appendPQExpBuffer(&buf, " and %d more", n - SHOWN_NAMES);
-	return n > 0 ? buf.data : NULL;
+	return n > 0 ? units_names(buf.data, n, SHOWN_NAMES) : NULL;
 }
 
 /*

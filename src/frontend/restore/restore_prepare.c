@@ -102,7 +102,7 @@ refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 {
 	const int	most_shown = 3;
 	int			n_found = 0;
-	const char *detail;
+	const char *names;
 	PQExpBufferData shown = buffer_new();
 
 	for (int i = 0; i < PQntuples(res); i++)
@@ -115,19 +115,19 @@ refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 		appendPQExpBuffer(&shown, "%s%s", n_found > 1 ? ", " : "",
 						  printable(created[no]->name));
 	}
-	detail = units_names_detail("table", shown.data, n_found, most_shown);
+	names = units_names(shown.data, n_found, most_shown);
 	if (n_found > 0 && hand_on)
 	{
 		pg_log_error("the target already contains %d of the tables to be restored, but as foreign tables or as views with triggers",
 					 n_found);
-		pg_log_error_detail("%s", detail);
+		pg_log_error_detail("Tables: %s.", names);
 		pg_log_error_hint("Drop or rename these first, or use --allow-existing to insert the rows of the archive into them, as pg_restore does.");
 	}
 	else if (n_found > 0)
 	{
 		pg_log_error("the target already contains rows in %d of the tables to be restored",
 					 n_found);
-		pg_log_error_detail("%s", detail);
+		pg_log_error_detail("Tables: %s.", names);
 		pg_log_error_hint("Use --clean to drop existing objects first, --allow-existing to keep them and add the rows of the archive, or --data-only to add rows without creating anything.");
 	}
 }

@@ -269,9 +269,8 @@ restore_unlogged_check(const void *arg, PGconn *conn, bool at_end)
 	if (n > 0)
 	{
 		pg_log_error("a crash of the target has emptied unlogged tables, or reset unlogged sequences");
-		pg_log_error_detail("%s", units_names_detail("relation",
-													 printable(PQgetvalue(res, 0, 1)),
-													 n, n));
+		pg_log_error_detail("Relations: %s.",
+							printable(PQgetvalue(res, 0, 1)));
 		/* the account of the failure has the hint */
 		pg_fatal_detail("A run with --resume restores them again.");
 	}

@@ -485,8 +485,8 @@ check_row_security(const Options *options, const DumpTables *tables)
 	{
 		pg_log_error("row security prevents the role from reading all rows of %d table%s",
 					 n_found, units_plural(n_found));
-		pg_log_error_detail("%s", units_names_detail("table", names.data,
-													 n_found, NAMES_SHOWN));
+		pg_log_error_detail("Tables: %s.",
+							units_names(names.data, n_found, NAMES_SHOWN));
 		pg_log_error_hint("Use ALTER ROLE ... BYPASSRLS to let the role read all rows, or --enable-row-security to dump only the rows that the role may see.");
 	}
 }
@@ -545,8 +545,8 @@ check_owners(PGconn *conn, const Options *options, const DumpTables *tables)
 					 "querying %d table%s could run code of role \"%s\" with the privileges of \"%s\"",
 					 n_found, units_plural(n_found), printable(owner),
 					 printable(role));
-		pg_log_error_detail("%s", units_names_detail("table", names.data,
-													 n_found, NAMES_SHOWN));
+		pg_log_error_detail("Tables: %s.",
+							units_names(names.data, n_found, NAMES_SHOWN));
 		pg_log_error_hint(several ?
 						  "The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when the table is queried (%s).  Use --trust-owners if you trust these roles." :
 						  "The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when the table is queried (%s).  Use --trust-owners if you trust this role.",
@@ -628,9 +628,8 @@ check_large_objects(PGconn *conn, const LargeObjects *objects)
 		pg_log_error("role \"%s\" may not read %d of the %d large object%s",
 					 PQgetvalue(res, 0, 2), n, objects->n_objects,
 					 units_plural(objects->n_objects));
-		pg_log_error_detail("%s", units_names_detail("large object",
-													 PQgetvalue(res, 0, 1), n,
-													 OBJECTS_SHOWN));
+		pg_log_error_detail("Large objects: %s.",
+							units_names(PQgetvalue(res, 0, 1), n, OBJECTS_SHOWN));
 		hint_at_grant(conn, PQgetvalue(res, 0, 2));
 	}
 	PQclear(res);
@@ -670,10 +669,9 @@ source_check_privileges(PGconn *conn)
 		for (int i = 0; i < Min(n, NAMES_SHOWN); i++)
 			units_names_add(&names, fmtQualifiedId(PQgetvalue(res, i, 0),
 												   PQgetvalue(res, i, 1)));
-		if (n > NAMES_SHOWN)
-			appendPQExpBuffer(&names, " and %d more", n - NAMES_SHOWN);
 		pg_log_error_detail("Role \"%s\" may not read %d of the tables and sequences of the database: %s.",
-							PQgetvalue(res, 0, 2), n, names.data);
+							PQgetvalue(res, 0, 2), n,
+							units_names(names.data, n, NAMES_SHOWN));
 		pg_log_error_hint(PQserverVersion(conn) >= 140000 ?
 						  "As a superuser, run: GRANT pg_read_all_data TO %s;  Or use -T and -N to exclude tables and schemas." :
 						  "As a superuser, run for each schema: GRANT SELECT ON ALL TABLES IN SCHEMA ... TO %1$s; GRANT SELECT ON ALL SEQUENCES IN SCHEMA ... TO %1$s; GRANT USAGE ON SCHEMA ... TO %1$s;  Or use -T and -N to exclude tables and schemas.",
