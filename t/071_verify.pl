@@ -305,7 +305,7 @@ all_found_ok(
 		local @front = ('env', "LD_PRELOAD=$library", "SYSTEM_FAULT=$fault");
 		my ($rc, $out, $err) = verify($ours);
 		is("$rc$out", '1', "$fault fails: exit code");
-		like($err, qr/\A[^\n]*error: could not (map shared memory|create pipe|create worker process): Input\/output error\n\z/,
+		like($err, qr/\A[^\n]*error: could not (map shared memory|create pipe|create child process): Input\/output error\n\z/,
 			"$fault fails: message");
 	}
 }

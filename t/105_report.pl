@@ -90,7 +90,7 @@ make_latin1($node);
 		'--where=large:id < 200', '--sample=large:50');
 	my $html = slurp_file($page);
 	harmless_ok('filtered', $html);
-	is((table_of($html, 'tables'))[1]{Notes}, 'only a sample of 50 % of rows where id < 200', 'the page has the filters');
+	is((table_of($html, 'tables'))[1]{Notes}, 'sample: 50 % of rows; rows where id < 200', 'the page has the filters');
 }
 
 # Partitions stand under the table at the top, which sums them up.
@@ -164,7 +164,7 @@ foreach my $compare ([], ['--compare'])
 	like(shown($html), @$compare ? qr/Source and target have the same contents\./
 		: qr/The copy is complete\. Source and target have not been compared/, "$what: verdict");
 	my ($large) = grep { $_->{Name} eq 'public.large' } table_of($html, 'tables');
-	is(join('|', @$large{qw(Notes Rows Pieces)}), 'only where id <= 29000|29,000|13', "$what: rows and pieces of a table");
+	is(join('|', @$large{qw(Notes Rows Pieces)}), 'rows where id <= 29000|29,000|13', "$what: rows and pieces of a table");
 	like(shown($html), qr/^Stepsdefinitions .*, rows /m, "$what: steps");
 	like(shown($html), qr/^Row formats(?:raw tuples|(?:binary|text) COPY) \(\d+ tables?/m, "$what: formats");
 	like(shown($html), qr/^Target.*dbname=target\b/m, "$what: target");

@@ -141,7 +141,7 @@ void
 archive_sync_apart(void (*flush) (const void *arg), const void *arg)
 {
 	pid_t		leader = getpid();
-	pid_t		pid = interrupt_fork("child process");
+	pid_t		pid = interrupt_fork();
 	pid_t		gone;
 	int			status;
 

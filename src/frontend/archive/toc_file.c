@@ -190,9 +190,9 @@ read_head(TocReader *reader, Toc *toc)
 		format != reader->format)
 	{
 		if (reader->of_pg_dump)
-			toc_reject_pg_dump(psprintf("It is not an archive in %s format.",
-										reader->format == TOC_FORMAT_CUSTOM ?
-										"custom" : "directory"));
+			toc_reject_pg_dump(reader->format == TOC_FORMAT_CUSTOM ?
+							   "It is not an archive in custom format." :
+							   "It is not an archive in directory format.");
 		bad(reader, reader->format == TOC_FORMAT_CUSTOM ?
 			"not an archive in custom format" :
 			"not an archive in directory format");

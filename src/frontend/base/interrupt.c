@@ -235,7 +235,7 @@ interrupt_release_signals(void)
 }
 
 pid_t
-interrupt_fork(const char *what)
+interrupt_fork(void)
 {
 	pid_t		pid;
 
@@ -247,7 +247,7 @@ interrupt_fork(const char *what)
 		return pid;
 	interrupt_release_signals();
 	if (pid < 0)
-		pg_fatal("could not create %s: %m", what);
+		pg_fatal("could not create child process: %m");
 	return pid;
 }
 

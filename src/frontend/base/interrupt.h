@@ -56,11 +56,10 @@ extern void interrupt_hold_signals(void);
 extern void interrupt_release_signals(void);
 
 /*
- * fork() a process, which an error calls "what".  Returns 0 in the child,
- * where signals are held until it has handlers of its own and lets them
- * through.
+ * fork() a process.  Returns 0 in the child, where signals are held until it
+ * has handlers of its own and lets them through.
  */
-extern pid_t interrupt_fork(const char *what);
+extern pid_t interrupt_fork(void);
 
 /*
  * Between these calls, the signals of interrupt_install_leader() are only

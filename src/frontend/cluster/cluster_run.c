@@ -118,7 +118,7 @@ cluster_run_begin(RunState *state, int no, int slot)
 	cluster_account_note_begin(state->account, no);
 	if (state->run->snapshot)
 		cluster_snapshot_begin_run(state->run->snapshot, no);
-	state->pids[no] = interrupt_fork("child process");
+	state->pids[no] = interrupt_fork();
 	if (state->pids[no] == 0)
 	{
 		cleanup_begin_process();

@@ -392,10 +392,12 @@ describe_compared(const Comparison *comparison)
 	if (n_objects > 0)
 		appendPQExpBuffer(&text, ", %s large object%s",
 						  units_count(n_objects), units_plural(n_objects));
-	appendPQExpBuffer(&text, ", %s", units_count(rows[0]));
 	if (rows[1] != rows[0])
-		appendPQExpBuffer(&text, " and %s", units_count(rows[1]));
-	appendPQExpBuffer(&text, " row%s", rows[1] != rows[0] ? "s" : units_plural(rows[0]));
+		appendPQExpBuffer(&text, ", %s and %s rows", units_count(rows[0]),
+						  units_count(rows[1]));
+	else
+		appendPQExpBuffer(&text, ", %s row%s", units_count(rows[0]),
+						  units_plural(rows[0]));
 	return text.data;
 }
 

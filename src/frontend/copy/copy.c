@@ -122,8 +122,9 @@ copy_account_formats(const Run *run, const CopyFormats *formats)
 		if (n == 0)
 			continue;
 		all_small = count_tables(run, formats, kinds[i], SMALL_TABLE) == n;
-		appendPQExpBuffer(&text, "%s%s (%d %stable%s", text.len > 0 ? ", " : "",
-						  names[i], n, all_small ? "small " : "", units_plural(n));
+		appendPQExpBuffer(&text, all_small ? "%s%s (%d small table%s" :
+						  "%s%s (%d table%s", text.len > 0 ? ", " : "",
+						  names[i], n, units_plural(n));
 		if (!all_small)
 			append_reasons(&text, run, formats, kinds[i], n);
 		appendPQExpBufferChar(&text, ')');

@@ -160,9 +160,10 @@ make_phase(RestoreStages *stages, const RestoreJournal *journal, RestorePhase ph
 		progress_end();
 		if (*work.n_existing > 0)
 		{
-			pg_log_error("the target already contains %d of the large objects to be %s",
-						 *work.n_existing,
-						 stages->setup.options->target ? "copied" : "restored");
+			pg_log_error(stages->setup.options->target ?
+						 "the target already contains %d of the large objects to be copied" :
+						 "the target already contains %d of the large objects to be restored",
+						 *work.n_existing);
 			/* In a copy, an object may have been created after the check. */
 			if (!stages->as_pg_restore)
 				pg_fatal_hint("Use --clean to replace them, or an empty database.");

@@ -669,7 +669,7 @@ index_builder_start(const IndexPlan *plan)
 		return builder;
 	}
 	cleanup_push(child_process_end, &builder->pid);
-	builder->pid = interrupt_fork("child process");
+	builder->pid = interrupt_fork();
 	if (builder->pid == 0)
 	{
 		interrupt_install_worker(leader, NULL);

@@ -53,11 +53,12 @@ void
 run_figures_append(PQExpBuffer buf, const RunFigures *figures, RunKind kind,
 				   double seconds, bool with_rate)
 {
-	bool		has_files = kind == RUN_VERIFY || kind == RUN_BACKUP;
-	uint64		n = has_files ? figures->files : figures->tables;
-
-	appendPQExpBuffer(buf, "%s %s%s", units_count(n),
-					  has_files ? "file" : "table", units_plural(n));
+	if (kind == RUN_VERIFY || kind == RUN_BACKUP)
+		appendPQExpBuffer(buf, "%s file%s", units_count(figures->files),
+						  units_plural(figures->files));
+	else
+		appendPQExpBuffer(buf, "%s table%s", units_count(figures->tables),
+						  units_plural(figures->tables));
 	if (kind != RUN_BACKUP)
 		appendPQExpBuffer(buf, ", %s row%s", units_count(figures->rows),
 						  units_plural(figures->rows));

@@ -265,7 +265,7 @@ worker_process_fork(WorkerProcess *processes, int n, int no,
 
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) < 0 || pipe(err) < 0)
 		pg_fatal("could not create pipe: %m");
-	process->pid = interrupt_fork("worker process");
+	process->pid = interrupt_fork();
 	if (process->pid == 0)
 	{
 		child_process_note_asked(process->asked);

@@ -172,9 +172,9 @@ append_verification(PQExpBuffer page, const Manifest *manifest,
 	appendPQExpBuffer(page, "<div class=\"verdict %s\" role=\"status\"><b>%s %s</b>",
 					  bad ? "bad" : "good", bad ? "\342\234\227" : "\342\234\223",
 					  bad ? report_table_count(verify->n_findings, "problem") :
-					  psprintf("%s %s", report_table_count(verify->n_files, "file"),
-							   manifest ? "equal to the manifest" :
-							   "read without a problem"));
+					  psprintf(manifest ? "%s equal to the manifest" :
+							   "%s read without a problem",
+							   report_table_count(verify->n_files, "file")));
 	appendPQExpBuffer(page, " \302\267 verified at %s in %s: %s, %s read",
 					  report_table_time(verify->end_us),
 					  report_table_seconds((verify->end_us - verify->start_us) / 1e6),
@@ -285,17 +285,16 @@ blocks_of(const ManifestFile *file)
 static const char *
 notes_of(const ManifestFile *file)
 {
-	const char *masks = file->masks ? "with masked columns" : "";
-	const char *where = file->where ?
-		psprintf(" where %s", printable(file->where)) : "";
-	const char *separator = file->masks ? "; " : "";
+	PQExpBufferData notes = buffer_new();
 
 	if (file->sample)
-		return psprintf("only a sample of %s %% of rows%s%s%s",
-						printable(file->sample), where, separator, masks);
+		appendPQExpBuffer(&notes, "; sample: %s %% of rows", printable(file->sample));
 	if (file->where)
-		return psprintf("only%s%s%s", where, separator, masks);
-	return file->masks ? masks : NULL;
+		appendPQExpBuffer(&notes, "; rows where %s", printable(file->where));
+	if (file->masks)
+		appendPQExpBufferStr(&notes, "; masked columns");
+	/* Skip the semicolon and the space at the beginning. */
+	return notes.len > 0 ? buffer_text(&notes) + 2 : NULL;
 }
 
 /*
@@ -741,11 +740,12 @@ append_parts(PQExpBufferData *parts, const ReportHistory *history,
 	}
 	else
 		appendPQExpBufferStr(&parts[PART_DATA], "null");
-	appendPQExpBuffer(&parts[PART_TABLES], "<footer>Made by pg_pardump " PARDUMP_VERSION
-					  ". Data is %s; 1 kB is 1024 bytes. Times are in UTC.</footer>\n",
-					  copy && copy->is_backup ? "files as the server has them" :
-					  copy ? "rows as they were read, and large objects, before compression" :
-					  "rows as COPY's text, and large objects, before compression");
+	appendPQExpBufferStr(&parts[PART_TABLES], "<footer>Made by pg_pardump " PARDUMP_VERSION ". ");
+	appendPQExpBufferStr(&parts[PART_TABLES], copy && copy->is_backup ?
+						 "Data is files as the server has them." :
+						 copy ? "Data is rows as they were read, and large objects, before compression." :
+						 "Data is rows as COPY's text, and large objects, before compression.");
+	appendPQExpBufferStr(&parts[PART_TABLES], " 1 kB is 1024 bytes. Times are in UTC.</footer>\n");
 }
 
 /* ----------

@@ -519,17 +519,20 @@ connection_limit_report_hidden(const PGconn *conn, int at_least, int needed)
 	pg_log_warning_detail("Without the privileges of pg_read_all_stats, the role cannot see which sessions are client sessions.");
 }
 
-/* The end of the hints: the limit to raise; owned. */
-static char *
-raise_words(const PGconn *conn, const ConnectionsLeft *left)
+/* The last hint: the limit to raise. */
+static void
+hint_at_limit(int level, const PGconn *conn, const ConnectionsLeft *left)
 {
 	if (left->limit == CONNECTION_LIMIT_ROLE)
-		return psprintf("or raise the connection limit of role \"%s\".",
-						printable(PQuser(conn)));
-	if (left->limit == CONNECTION_LIMIT_DATABASE)
-		return psprintf("or raise the connection limit of database \"%s\".",
-						printable(PQdb(conn)));
-	return pg_strdup("or raise max_connections.");
+		pg_log_generic(level, PG_LOG_HINT,
+					   "Or raise the connection limit of role \"%s\".",
+					   printable(PQuser(conn)));
+	else if (left->limit == CONNECTION_LIMIT_DATABASE)
+		pg_log_generic(level, PG_LOG_HINT,
+					   "Or raise the connection limit of database \"%s\".",
+					   printable(PQdb(conn)));
+	else
+		pg_log_generic(level, PG_LOG_HINT, "Or raise max_connections.");
 }
 
 void
@@ -537,11 +540,10 @@ connection_limit_hint(int level, const PGconn *conn,
 					  const ConnectionsLeft *left, int jobs)
 {
 	if (jobs > 0)
-		pg_log_generic(level, PG_LOG_HINT, "Use --jobs=%d, %s", jobs,
-					   raise_words(conn, left));
+		pg_log_generic(level, PG_LOG_HINT, "Use --jobs=%d.", jobs);
 	else
-		pg_log_generic(level, PG_LOG_HINT, "End other sessions, %s",
-					   raise_words(conn, left));
+		pg_log_generic(level, PG_LOG_HINT, "End other sessions.");
+	hint_at_limit(level, conn, left);
 }
 
 void
@@ -553,8 +555,8 @@ connection_limit_check_tasks(PGconn *conn, int n_tasks, int n_sessions)
 		return;
 	connection_limit_report(PG_LOG_WARNING, conn, left.at_most, n_sessions);
 	pg_log_warning_detail("Number of concurrent tasks: %d.", n_tasks);
-	pg_log_warning_hint("Run fewer tasks at a time, %s  A task without a connection exits with code 75 and can be run again.",
-						raise_words(conn, &left));
+	pg_log_warning_hint("Run fewer tasks at a time.  A task without a connection exits with code 75 and can be run again.");
+	hint_at_limit(PG_LOG_WARNING, conn, &left);
 }
 
 void
@@ -565,8 +567,8 @@ connection_limit_check_workers(PGconn *conn, int n_workers)
 	if (left.at_most >= n_workers)
 		return;
 	connection_limit_report(PG_LOG_WARNING, conn, left.at_most, n_workers);
-	pg_log_warning_hint("Use a smaller number for --jobs, run fewer tasks at a time, %s",
-						raise_words(conn, &left));
+	pg_log_warning_hint("Use a smaller number for --jobs, or run fewer tasks at a time.");
+	hint_at_limit(PG_LOG_WARNING, conn, &left);
 }
 
 /* ----------

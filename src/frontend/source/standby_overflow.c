@@ -342,22 +342,21 @@ begin_given(OverflowLook *look, const char *given)
  * ----------
  */
 pg_noreturn static void
-give_up(const OverflowLook *look, const char *tried, const char *longer)
+give_up(const OverflowLook *look)
 {
-	pg_log_error("could not take a complete snapshot on %s in %s",
-				 server_words(look), tried);
 	pg_log_error_detail("A transaction on the primary has 64 or more subtransactions, or, with wal_level = logical, has first written in a subtransaction.  Until it and all older transactions have ended, a bug makes the server export snapshots without the running transactions; importing one would damage the standby.");
 	pg_log_error_detail("%s", fixed_words(look->conn));
 	pg_fatal_hint(snapshot_is_fixed(PQserverVersion(look->conn)) ?
-				  "Run the same command again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary." :
-				  "Update the standby; or run the same command again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start)%s; or dump the primary.",
-				  longer);
+				  "Run the same command again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start); or dump the primary." :
+				  "Update the standby; or run the same command again when those transactions have ended (pg_stat_activity on the primary, ORDER BY xact_start); or dump the primary.");
 }
 
 void
 standby_overflow_give_up_pauses(const OverflowLook *look, int n_pauses)
 {
-	give_up(look, psprintf("%d pauses of replay", n_pauses), "");
+	pg_log_error("could not take a complete snapshot on %s in %d pauses of replay",
+				 server_words(look), n_pauses);
+	give_up(look);
 }
 
 /*
@@ -391,10 +390,13 @@ wait_a_moment(OverflowLook *look)
 	int64		begin = clock_monotonic_ms();
 
 	if (look->left_ms <= 0)
-		give_up(look, psprintf(UINT64_FORMAT " s (%s)",
-							   look->options->standby_snapshot_timeout,
-							   "--standby-snapshot-timeout"),
-				", or with a longer --standby-snapshot-timeout");
+	{
+		pg_log_error("could not take a complete snapshot on %s in " UINT64_FORMAT " s (%s)",
+					 server_words(look),
+					 look->options->standby_snapshot_timeout,
+					 "--standby-snapshot-timeout");
+		give_up(look);
+	}
 	interrupt_check();
 	pg_usleep(1000L * Min(look->left_ms, WAIT_MS));
 	interrupt_check();

@@ -342,7 +342,7 @@ print_figures(const LoadAccount *account, FILE *out)
 	RunFigures	figures = summary_figures(account->run);
 	PQExpBufferData text = buffer_new();
 
-	appendPQExpBuffer(&text, "%s %s", is_copy ? "copied" : "restored",
+	appendPQExpBuffer(&text, is_copy ? "copied %s" : "restored %s",
 					  account->sides);
 	if (account->n_errors > 0)
 		appendPQExpBuffer(&text, ", with %d error%s", account->n_errors,
