@@ -423,11 +423,12 @@ names_of(const ClusterAccount *account, const uint64 *values, int *n)
 }
 
 /*
- * "1.21 GB in 2 of 4 databases (shop, web)", or NULL if these bytes deserve
- * no hint.
+ * Print a hint about bytes of these databases, if there are enough of them.
+ * The format is for their sum, the numbers of these databases and of all, the
+ * end of the plural, and the names.
  */
-static char *
-bytes_by_database(const ClusterAccount *account, const uint64 *bytes)
+static void
+give_hint(const ClusterAccount *account, const uint64 *bytes, const char *format)
 {
 	uint64		sum = 0;
 	int			n;
@@ -435,9 +436,9 @@ bytes_by_database(const ClusterAccount *account, const uint64 *bytes)
 
 	for (int i = 0; i < account->list->n; i++)
 		sum += bytes[i];
-	return sum < ADVICE_BYTES ? NULL :
-		psprintf("%s in %d of %d database%s (%s)", units_size(sum), n,
-				 account->list->n, units_plural(account->list->n), names);
+	if (sum >= ADVICE_BYTES)
+		message_hint(psprintf(format, units_size(sum), n, account->list->n,
+							  units_plural(account->list->n), names));
 }
 
 /* Does this run read rows, and show hints? */
@@ -471,7 +472,6 @@ give_hints(const ClusterAccount *account)
 	uint64	   *whole;
 	uint64	   *copied;
 	uint64	   *unusable;
-	char	   *text;
 
 	if (!gives_hints(account))
 		return;
@@ -484,18 +484,12 @@ give_hints(const ClusterAccount *account)
 		copied[i] = account->figures[i].copied_bytes;
 		unusable[i] = account->figures[i].unusable_bytes;
 	}
-	text = bytes_by_database(account, whole);
-	if (text)
-		message_hint(psprintf("Tables of other roles, about %s, are not split: querying them could run code of these roles with your privileges.  Use the extension, or --trust-owners if you trust these roles.",
-							  text));
-	text = bytes_by_database(account, copied);
-	if (text)
-		message_hint(psprintf("About %s are read with COPY, which is slower than the extension.  To install it, run CREATE EXTENSION pg_pardump; in each of these databases.",
-							  text));
-	text = bytes_by_database(account, unusable);
-	if (text)
-		message_hint(psprintf("About %s are read with COPY, because the extension that is installed there cannot be used.  To print the reason, use -v.",
-							  text));
+	give_hint(account, whole,
+			  "Tables of other roles, about %s in %d of %d database%s (%s), were not split: querying them could run code of these roles with your privileges.  Use the extension, or --trust-owners if you trust these roles.");
+	give_hint(account, copied,
+			  "About %s in %d of %d database%s (%s) were read with COPY, which is slower than the extension.  To install it, run CREATE EXTENSION pg_pardump; in each of these databases.");
+	give_hint(account, unusable,
+			  "About %s in %d of %d database%s (%s) were read with COPY, because the extension that is installed there cannot be used.  To print the reason, use -v.");
 }
 
 /* ----------
