@@ -644,20 +644,28 @@ append_with_errors(PQExpBuffer buf, const ClusterAccount *account)
 static void
 append_databases(PQExpBuffer buf, const ClusterAccount *account)
 {
-	static const char *const done[] = {
-		[CLUSTER_DUMP] = "dumped",
-		[CLUSTER_COPY] = "copied",
-		[CLUSTER_RESTORE] = "restored",
-		[CLUSTER_VERIFY] = "verified"
+	static const char *const all[] = {
+		[CLUSTER_DUMP] = "dumped %s and %d database%s",
+		[CLUSTER_COPY] = "copied %s and %d database%s",
+		[CLUSTER_RESTORE] = "restored %s and %d database%s",
+		[CLUSTER_VERIFY] = "verified %s and %d database%s"
 	};
+	static const char *const some[] = {
+		[CLUSTER_DUMP] = "dumped %s and %d of %d database%s",
+		[CLUSTER_COPY] = "copied %s and %d of %d database%s",
+		[CLUSTER_RESTORE] = "restored %s and %d of %d database%s",
+		[CLUSTER_VERIFY] = "verified %s and %d of %d database%s"
+	};
+	const char *globals = globals_names(account->options);
 	int			n = account->list->n;
 	int			n_complete = count_states(account, CLUSTER_COMPLETE);
 
-	appendPQExpBuffer(buf, "%s %s and ", done[account->command],
-					  globals_names(account->options));
-	if (n_complete < n)
-		appendPQExpBuffer(buf, "%d of ", n_complete);
-	appendPQExpBuffer(buf, "%d database%s", n, units_plural(n));
+	if (n_complete == n)
+		appendPQExpBuffer(buf, all[account->command], globals, n,
+						  units_plural(n));
+	else
+		appendPQExpBuffer(buf, some[account->command], globals, n_complete, n,
+						  units_plural(n));
 }
 
 /* The snapshot of a dump or a copy, which --cluster-snapshot has taken. */
@@ -915,15 +923,15 @@ print_check(const ClusterAccount *account)
 	FILE	   *out = output_of(account);
 	int			n = account->list->n;
 
-	fprintf(out, "A run would dump %s, %d database%s", globals_names(options), n,
-			units_plural(n));
 	if (sum.objects > 0)
-		fprintf(out, ", %d table%s and %d large object%s", sum.tables,
+		fprintf(out, "A run would dump %s, %d database%s, %d table%s and %d large object%s, about %s:\n",
+				globals_names(options), n, units_plural(n), sum.tables,
 				units_plural(sum.tables), sum.objects,
-				units_plural(sum.objects));
+				units_plural(sum.objects), units_size(bytes));
 	else
-		fprintf(out, " and %d table%s", sum.tables, units_plural(sum.tables));
-	fprintf(out, ", about %s:\n", units_size(bytes));
+		fprintf(out, "A run would dump %s, %d database%s and %d table%s, about %s:\n",
+				globals_names(options), n, units_plural(n), sum.tables,
+				units_plural(sum.tables), units_size(bytes));
 	fprintf(out, "  jobs: %d\n", options->jobs);
 	fprintf(out, "%s\n", account->connections);
 	/* this run has tried to take it, and would have ended with an error */
