@@ -69,8 +69,8 @@ extern void findings_begin_process(FindingCounts *sum);
 
 /*
  * In the parent: count the findings of children, which have listed them.  The
- * last line then contains the number of databases, and the names of databases
- * with errors, or NULL.
+ * last line then contains the number of databases, unless it is 0, and the
+ * names of databases with errors, or NULL.
  */
 extern void findings_add_databases(const FindingCounts *sum, int n_databases,
 								   const char *names);

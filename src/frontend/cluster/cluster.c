@@ -935,6 +935,9 @@ cluster_restore(const Options *options, const char *argv0,
 	run.list = &restore->map->list;
 	if (options->check)
 	{
+		const FindingCounts none = {0};
+
+		findings_add_databases(&none, run.list->n, NULL);
 		cluster_notes_show(restore->notes, run.list,
 						   cluster_target_connections(restore->globals.conn,
 													  options, run.list));
