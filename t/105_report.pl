@@ -164,7 +164,7 @@ foreach my $compare ([], ['--compare'])
 	like(shown($html), @$compare ? qr/Source and target have the same contents\./
 		: qr/The copy is complete\. Source and target have not been compared/, "$what: verdict");
 	my ($large) = grep { $_->{Name} eq 'public.large' } table_of($html, 'tables');
-	is(join('|', @$large{qw(Notes Rows Pieces)}), 'rows where id <= 29000|29,000|13', "$what: rows and pieces of a table");
+	is(join('|', @$large{qw(Notes Rows Chunks)}), 'rows where id <= 29000|29,000|13', "$what: rows and chunks of a table");
 	like(shown($html), qr/^Stepsdefinitions .*, rows /m, "$what: steps");
 	like(shown($html), qr/^Row formats(?:raw tuples|(?:binary|text) COPY) \(\d+ tables?/m, "$what: formats");
 	like(shown($html), qr/^Target.*dbname=target\b/m, "$what: target");
@@ -387,7 +387,7 @@ SKIP:
 	is(scalar(() = $dom =~ /<script\b/g), 2, 'in a browser: number of scripts');
 	unlike($dom, qr/<(img|i)\b/, 'in a browser: names become no elements');
 	like($dom, qr{<dt>Rows</dt><dd class="value">[\d,]+</dd><dd>\d+ tables</dd>}, 'figures');
-	cmp_ok(scalar(() = $dom =~ /<rect class="c\d"/g), '>', 13, 'pieces of the timeline');
+	cmp_ok(scalar(() = $dom =~ /<rect class="c\d"/g), '>', 13, 'rectangles of the timeline');
 	like($dom, qr{<path class="raw".*<path class="stored"}s, 'curves of throughput');
 	like($dom, qr{<th scope="row">.*public\.large</bdi>.*<td class="bar">}, 'a table with bars');
 	like(shown($dom) =~ s/&lt;/</gr =~ s/&gt;/>/gr, qr/<script>alert\(1\)<\/script>/, 'names are texts');

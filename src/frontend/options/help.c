@@ -108,7 +108,7 @@ CONNECTION_OPTIONS
 "  -C, --create                 create the target database\n"
 "  -e, --exit-on-error          exit on error, default is to continue\n"
 "  -f, --file=FILENAME          output file name (- for stdout)\n"
-"  -F, --format=c|d|t           backup file format (should be automatic)\n"
+"  -F, --format=c|d|t           archive format (should be automatic)\n"
 "  -I, --index=NAME             restore named index\n"
 "  -l, --list                   print summarized TOC of the archive\n"
 "  -L, --use-list=FILENAME      use table of contents from this file for\n"

@@ -637,6 +637,8 @@ append_run(PQExpBufferData *parts, const Manifest *manifest,
 	PQExpBufferData json = buffer_new();
 	int			n_tables;
 
+	if (!is_backup)
+		report_table_name_chunks(copy == NULL);
 	appendPQExpBuffer(&json, "{\"kind\":\"%s\",\"whole\":%s,\"seconds\":%.6f,\"retries\":%d,\"lanes\":%d,\n"
 					  "\"begin\":%.6f,\"end\":%.6f,\"axis\":%.6f",
 					  kind_of(copy),
@@ -664,7 +666,7 @@ append_run(PQExpBufferData *parts, const Manifest *manifest,
 		ReportRow	sums[MAX_WORKERS] = {0};
 
 		append_slowest(page, &json, &work,
-					   copy ? "Slowest pieces" : "Slowest files");
+					   is_backup ? "Slowest pieces" : "Slowest chunks");
 
 		/*
 		 * The sum of a worker's work can be compared with the end of its last

@@ -38,7 +38,7 @@ typedef struct ReportColumn
 } ReportColumn;
 
 /* The columns, in the order of ReportRow and of the arrays in JSON. */
-static const ReportColumn columns[] = {
+static ReportColumn columns[] = {
 	COLUMN("Name", FORM_TEXT, name),
 	COLUMN("Of table", FORM_TEXT, table),
 	COLUMN("Piece", FORM_TEXT, piece),
@@ -62,6 +62,19 @@ static const ReportColumn columns[] = {
 };
 
 #define N_COLUMNS ((int) lengthof(columns))
+
+void
+report_table_name_chunks(bool is_dump)
+{
+	for (int i = 0; i < N_COLUMNS; i++)
+	{
+		if (columns[i].offset == offsetof(ReportRow, piece))
+			columns[i].title = is_dump ? "File" : "Chunk";
+		if (columns[i].offset == offsetof(ReportRow, pieces) ||
+			columns[i].offset == offsetof(ReportRow, files))
+			columns[i].title = "Chunks";
+	}
+}
 
 /*
  * Append a text of unknown origin so that none of its characters can end the

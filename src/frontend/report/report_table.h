@@ -40,6 +40,12 @@ typedef struct ReportRow
 	double		rate;			/* bytes per second */
 } ReportRow;
 
+/*
+ * Call this first for a page about chunks.  Otherwise, the page is about
+ * files and pieces of files.  In a dump, each chunk is a file.
+ */
+extern void report_table_name_chunks(bool is_dump);
+
 /* Append a text to HTML, between tags or in an attribute. */
 extern void report_table_text(PQExpBuffer page, const char *text);
 

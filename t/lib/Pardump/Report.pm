@@ -150,8 +150,8 @@ sub page_right_ok
 	my $tables = tables_of($manifest);
 	my ($all, @shown) = table_of($html, 'tables');
 	my ($total, @data) = @{ $data->{tables} };
-	is_deeply({ map { $_->{Name} => "$_->{Rows} $_->{Files}" } @shown },
-		$tables, "$what: rows and files of every table");
+	is_deeply({ map { $_->{Name} => "$_->{Rows} $_->{Chunks}" } @shown },
+		$tables, "$what: rows and chunks of every table");
 	is_deeply({ map { $_->{name} => join ' ', map { with_commas($_) } @$_{qw(rows files)} } @data },
 		$tables, "$what: the same in the data");
 
