@@ -49,7 +49,7 @@ pg_pardump: error: verification of 1 of 4 databases failed
 pg_pardump: detail: Databases without an archive: "large".
 pg_pardump: hint: To restore the other databases, run "pg_parrestore --all-databases --exclude-database=large -d CONNINFO $dir".
 ERR
-like(slurp_file("$pages/index.html"), qr/1 of 4 databases failed\..*\blarge\b.*no archive/s, 'one does not fit: the page of --verify');
+like(slurp_file("$pages/index.html"), qr/1 of 4 databases failed: .*\blarge\b.*no archive/s, 'one does not fit: the page of --verify');
 is_deeply([ map { @$_{qw(database state seconds)} } grep { $_->{event} eq 'database_end' && $_->{state} eq 'failed' } map { decode_json($_) } split /\n/, slurp_file($log) ],
 	[ 'large', 'failed', 0 ], 'one does not fit: the event of --verify');
 nothing_left_ok($source, $dir, 'one does not fit');

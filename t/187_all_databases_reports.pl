@@ -80,7 +80,7 @@ is_deeply([ @{$values}{qw(databases failed_databases)} ], [ { '' => 5 }, { '' =>
 is($values->{last_success_timestamp_seconds}{$_}, $success->{$_}, "one fails: last success of \"$_\"") foreach '', 'broken';
 cmp_ok($values->{last_success_timestamp_seconds}{shop}, '>', $success->{shop}, 'one fails: last success of another');
 $page = slurp_file("$files/pages/index.html");
-like($page, qr/1 of 5 databases failed/, 'one fails: the page of all');
+like($page, qr/1 of 5 databases failed: broken</, 'one fails: the page of all');
 like($page, qr/<tr><th scope="row"><bdi>broken<\/bdi><\/th><td><bdi>failed<\/bdi>/, 'one fails: the database has no link');
 is($values->{all_databases_rows}{''}, 2000, 'one fails: rows of all');
 $holder->('ROLLBACK');

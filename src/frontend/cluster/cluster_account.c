@@ -836,6 +836,20 @@ page_notes(const ClusterAccount *account, int no)
 	return notes.len > 0 ? notes.data + 2 : NULL;
 }
 
+/* The names of the databases that failed, or NULL. */
+static const char *
+failed_names(const ClusterAccount *account)
+{
+	uint64	   *failed = pg_malloc0((account->list->n + 1) * sizeof(uint64));
+	char	   *names;
+	int			n;
+
+	for (int i = 0; i < account->list->n; i++)
+		failed[i] = account->states[i] == CLUSTER_FAILED;
+	names = names_of(account, failed, &n);
+	return n > 0 ? names : NULL;
+}
+
 /*
  * A database whose run did not complete has no page of its own, except one
  * from an earlier run.
@@ -856,6 +870,7 @@ write_page(const ClusterAccount *account)
 		.databases = databases,
 		.n = n,
 		.n_failed = count_states(account, CLUSTER_FAILED),
+		.failed = failed_names(account),
 		.start_us = run_clock_start_us(),
 		.end_us = clock_wall_us(),
 		.has_stored = account->command == CLUSTER_DUMP ||
@@ -891,20 +906,6 @@ bytes_to_read(const ClusterAccount *account)
 	for (int i = 0; i < account->list->n; i++)
 		bytes += account->figures[i].expected_bytes;
 	return bytes;
-}
-
-/* The names of the databases that failed, or NULL. */
-static const char *
-failed_names(const ClusterAccount *account)
-{
-	uint64	   *failed = pg_malloc0((account->list->n + 1) * sizeof(uint64));
-	char	   *names;
-	int			n;
-
-	for (int i = 0; i < account->list->n; i++)
-		failed[i] = account->states[i] == CLUSTER_FAILED;
-	names = names_of(account, failed, &n);
-	return n > 0 ? names : NULL;
 }
 
 /*

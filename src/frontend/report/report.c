@@ -963,9 +963,13 @@ append_cluster(PQExpBufferData *parts, const ReportCluster *cluster)
 					  cluster->title, report_table_time(cluster->start_us),
 					  report_table_time(cluster->end_us));
 	if (cluster->n_failed > 0)
-		appendPQExpBuffer(head, "<div class=\"verdict bad\"><b>\342\234\227 %d of %s failed.</b></div>\n",
+	{
+		appendPQExpBuffer(head, "<div class=\"verdict bad\"><b>\342\234\227 %d of %s failed: ",
 						  cluster->n_failed,
 						  report_table_count(cluster->n, "database"));
+		report_table_text(head, cluster->failed);
+		appendPQExpBufferStr(head, "</b></div>\n");
+	}
 	else
 		appendPQExpBuffer(head, "<div class=\"verdict good\"><b>\342\234\223 %s complete.</b></div>\n",
 						  report_table_count(cluster->n, "database"));

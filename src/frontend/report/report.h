@@ -90,6 +90,7 @@ typedef struct ReportCluster
 	const ReportDatabase *databases;
 	int			n;
 	int			n_failed;
+	const char *failed;			/* their names, or NULL */
 	int64		start_us;
 	int64		end_us;
 } ReportCluster;
