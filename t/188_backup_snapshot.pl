@@ -335,11 +335,15 @@ SH
 	append_to_file("$warning/pg_pardump", <<"SH");
 #!/bin/sh
 for word; do
-	case \$word in --shared-snapshot=*) shared=yes ;; esac
+	case \$word in
+		--shared-snapshot=*) shared=yes ;;
+		--log-json=*) log=\${word#*=} ;;
+	esac
 done
 [ "\$shared" ] || exec "$bin/pg_pardump" "\$@"
 echo 'warning: the snapshot is old'
 echo '1 problem found: 1 warning; a run would start'
+echo '{"event":"check","errors":0,"warnings":1}' >"\$log"
 SH
 	chmod 0700, "$warning/pg_pardump" or die "could not change a mode: $!";
 	($file) = backup_config($node, "bindir = $warning", 'cluster_snapshot = yes');

@@ -41,19 +41,24 @@ sub print_database
 	return;
 }
 
-# Calls a function that runs "pg_pardump --check" with {output}.  Shows what it has printed:
-# without -v only errors and warnings.  Whether there is a problem is reported of all
-# databases together.  Before, calls the function $plan with the text.  Dies if the check
-# failed.
+# Calls a function that runs "pg_pardump --check" with {output} and with an option, which must
+# come last, because "options" may contain another --log-json.  Adds the number of warnings
+# in pg_pardump's event log to the sums.  Shows what it has printed: without -v only errors and
+# warnings.  Whether there is a problem is reported of all databases together.  Before, calls
+# the function $plan with the text, and with the events of the check and of the plan.  Dies if
+# the check failed.
 sub run_check
 {
-	my ($config, $function, $plan) = @_;
+	my ($config, $sums, $function, $plan) = @_;
+	my $log = File::Temp->new;
 	open(my $printed, '+>', undef) or die "could not create a temporary file: $!\n";
-	my $error = eval { $function->({ output => $printed }); 1 } ? undef : $@;
+	my $error = eval { $function->({ output => $printed }, "--log-json=$log"); 1 } ? undef : $@;
 
 	seek $printed, 0, 0;
 	my $text = do { local $/; <$printed> } // '';
-	$plan->($text) if $plan;
+	my %events = map { $_->{event} => $_ } map { decode_json($_) } grep { /"event":"check(?:_plan)?"/ } <$log>;
+	$sums->{warnings} += $events{check}{warnings} // 0;
+	$plan->($text, @events{qw(check check_plan)}) if $plan;
 	# all archives together need room on one disk
 	print STDERR $config->{verbose} ? $text =~ s/^(?:  free disk space: .*|no problems found.*|\d+ problems? found\b.*)\n//mgr
 	  : $text =~ s/^(?:\[\d+\/\d+\] .*\n(?!(?:error|warning): )|A run would .*\n(?:  .*\n)*|no problems found.*\n|\d+ errors?, .*\n|\d+ problems? found\b.*\n)//mgr;
@@ -61,23 +66,19 @@ sub run_check
 	return;
 }
 
-# Checks a database, and adds the numbers in pg_pardump's event log to the sums.
+# Checks a database, and adds all numbers in pg_pardump's event log to the sums.
 sub check_database
 {
 	my ($config, $database, $number, $backup, $previous, $sums) = @_;
-	my $log = File::Temp->new;
 	my ($plan, $needed, $left);
 
-	# the last --log-json is the one that counts: "options" may contain another
-	run_check($config, sub {
-		dump_with_pg_pardump($config, 'pg_pardump --check', $database, $_[0], '--check', dump_options($config, $backup, $previous), "--log-json=$log");
+	run_check($config, $sums, sub {
+		my ($how, $log) = @_;
+		dump_with_pg_pardump($config, 'pg_pardump --check', $database, $how, '--check', dump_options($config, $backup, $previous), $log);
 	}, sub {
-		my ($text) = @_;
-		my @events = map { decode_json($_) } grep { /"event":"check(?:_plan)?"/ } <$log>;
+		(my ($text, $check), $plan) = @_;
 
-		$sums->{warnings} += $_->{warnings} // 0 foreach @events;
-		$sums->{errors}{$database} += $_->{errors} // 0 foreach @events;
-		($plan) = grep { $_->{event} eq 'check_plan' } @events;
+		$sums->{errors}{$database} = $check->{errors} // 0;
 		($needed, $left) = $text =~ /^  connections to the source: (\d+) needed(.*)/m;
 		print_database("$number " . printable($database), $text, $plan) if $plan && !$config->{verbose};
 	});

@@ -53,10 +53,11 @@ sub file_of { return "$_[0]{directory}/.cluster_snapshot"; }
 sub check_snapshot
 {
 	my ($config, $sums, @databases) = @_;
-	run_check($config, sub {
-		run('pg_pardump --cluster-snapshot --check', command($config, file_of($config), \@databases, '--check'),
-			limit => limit_of($config, MIN_SNAPSHOT_LIMIT), %{ $_[0] });
-	}, sub { $sums->{warnings} += $1 if $_[0] =~ /^\d+ problems? found: .*\b(\d+) warnings?;/m });
+	run_check($config, $sums, sub {
+		my ($how, $log) = @_;
+		run('pg_pardump --cluster-snapshot --check', [ @{ command($config, file_of($config), \@databases, '--check') }, $log ],
+			limit => limit_of($config, MIN_SNAPSHOT_LIMIT), %$how);
+	});
 	return;
 }
 
