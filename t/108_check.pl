@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/lib";
 use JSON::PP qw(decode_json);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value
   nothing_left_ok listing has_slot_bug dump_ok);
-use Pardump::Command qw(check_list check_verdict refused_ok accepted_ok system_faults);
+use Pardump::Command qw(check_list check_verdict fake_pg_dump refused_ok accepted_ok system_faults);
 use Pardump::EventSchema qw(events_valid_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -173,6 +173,21 @@ check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 	like($out, qr/^error: the limit of open files \(100\) is too low for 19 jobs: 102 are needed\n  hint: Use a smaller number for --jobs/m, 'open files');
 	($rc, $out, $err) = run_program('prlimit', '--nofile=80:100', 'pg_pardump', '--check', @db, '-j18');
 	unlike("$out$err", qr/open files/, 'open files: the soft limit is raised');
+}
+
+# ---- warnings of pg_dump and of the server are counted, although they are not in the list
+
+{
+	my $warns = fake_pg_dump('warns', 'echo "pg_dump: warning: of a test" >&2; exec "$PG_DUMP" "$@"');
+	my ($rc, $out, $err) = run_program('pg_pardump', '--check', @db, "--pg-dump=$warns");
+	is("$rc $err" . check_list($out), "0 pg_dump: warning: of a test\n1 problem found: 1 warning; a run would start\n", 'a warning of pg_dump');
+
+	sql($node, 'shop', q{SET client_min_messages = error; ALTER DATABASE shop SET default_tablespace = 'missing'});
+	($rc, $out, $err) = run_program('pg_pardump', '--check', @db);
+	is($rc, 0, 'warnings of the server: exit code');
+	like($err, qr/^WARNING:  invalid value for parameter "default_tablespace": "missing"$/m, 'warnings of the server: shown');
+	like(check_list($out), qr/\A(\d+) problems? found: \g{-1} warnings?; a run would start\n\z/, 'warnings of the server: counted');
+	sql($node, 'shop', 'ALTER DATABASE shop RESET default_tablespace');
 }
 
 # ---- a slot

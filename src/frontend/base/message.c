@@ -303,6 +303,12 @@ findings_take(int level, int part, const char *text)
 }
 
 void
+findings_count_warning(void)
+{
+	counts.warnings++;
+}
+
+void
 findings_note(const char *text)
 {
 	if (listed)
@@ -530,6 +536,8 @@ show_guarded(void *cookie, const char *data, size_t size)
 	shown = printable_message(text);
 	if (!guard_goes_on)
 		message_before_output();
+	if (!guard_goes_on && text_after(text, "WARNING:"))
+		findings_count_warning();
 	fprintf(guarded, "%s%s%s", continues && *shown != '\t' ? "\t" : "", shown,
 			ends ? "\n" : "");
 	guard_goes_on = !ends || size >= GUARD_PIECE_BYTES;

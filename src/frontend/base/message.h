@@ -84,6 +84,12 @@ extern void findings_add_databases(const FindingCounts *sum, int n_databases,
 extern void findings_set_title(const char *text);
 extern const char *findings_take_title(void);
 
+/*
+ * Count a warning of the server or of another program, which is shown like
+ * other messages, and is not in the list.
+ */
+extern void findings_count_warning(void);
+
 /* With --check: print a line that is not a finding at once. */
 extern void findings_note(const char *text);
 

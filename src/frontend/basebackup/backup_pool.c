@@ -197,9 +197,9 @@ backup_pool_reset_job(void *arg, int job)
 	event_write(event);
 }
 
-/* A PQnoticeProcessor that hides all messages. */
+/* A PQnoticeReceiver that hides all messages. */
 static void
-ignore_notice(void *arg, const char *message)
+ignore_notice(void *arg, const PGresult *res)
 {
 }
 
@@ -217,7 +217,7 @@ backup_pool_look(void *arg, int server, const char *query, bool silently)
 	PGresult   *res = NULL;
 
 	if (silently)
-		PQsetNoticeProcessor(conn, ignore_notice, NULL);
+		PQsetNoticeReceiver(conn, ignore_notice, NULL);
 	if (PQstatus(conn) == CONNECTION_OK)
 		res = session_exec_within(conn, query, ANSWER_MS);
 	PQfinish(conn);

@@ -163,7 +163,7 @@ guard_receive_notice(void *arg, const PGresult *res)
 	if (severity && strcmp(severity, "FATAL") == 0)
 		guard->last_words = pg_strdup(PQresultErrorMessage(res));
 	else
-		connection_show_notice(NULL, PQresultErrorMessage(res));
+		connection_show_notice(NULL, res);
 }
 
 static void

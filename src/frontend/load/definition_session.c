@@ -511,11 +511,11 @@ definition_session_head_reported(void)
 	return reported;
 }
 
-/* A PQnoticeProcessor that does the same as pg_restore's. */
+/* A PQnoticeReceiver that does the same as pg_restore's notice processor. */
 static void
-report_notice(void *arg, const char *message)
+report_notice(void *arg, const PGresult *res)
 {
-	pg_log_info("%s", message);
+	pg_log_info("%s", PQresultErrorMessage(res));
 }
 
 DefinitionSession *
@@ -541,7 +541,7 @@ definition_session_open(const RestoreStages *stages,
 	left = true;
 	session->conn = connection_open_peer(address, "pg_pardump");
 	interrupt_set_connection(session->conn);
-	PQsetNoticeProcessor(session->conn, report_notice, NULL);
+	PQsetNoticeReceiver(session->conn, report_notice, NULL);
 	session->incarnation = target_history_expect(session->conn,
 												 target->history).incarnation;
 	definition_session_set_up(session, script, head_reported, stages->setup.n_errors);

@@ -353,8 +353,11 @@ child_process_wait_asked(pid_t pid, int *status, int wait_ms)
 static void
 show_text(ProgramWords *words, const char *line)
 {
-	bool		begins = text_after(line, words->prefix) != NULL;
+	const char *message = text_after(line, words->prefix);
+	bool		begins = message != NULL;
 
+	if (message && text_after(message, "warning: "))
+		findings_count_warning();
 	message_before_output();
 	for (; !begins && words->n_blank > 0; words->n_blank--)
 		fprintf(stderr, "\t\n");

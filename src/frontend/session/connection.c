@@ -589,13 +589,16 @@ static int	n_probes = 3;
 static int	silence_s = CONNECTION_SILENCE_S;
 
 void
-connection_show_notice(void *arg, const char *message)
+connection_show_notice(void *arg, const PGresult *res)
 {
+	const char *severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
 	char	   *text;
 
 	if (session_withholds())
 		return;
-	text = pg_strdup(message);
+	if (severity && strcmp(severity, "WARNING") == 0)
+		findings_count_warning();
+	text = pg_strdup(PQresultErrorMessage(res));
 	(void) pg_strip_crlf(text);
 	message_before_output();
 	fprintf(stderr, "%s: %s\n", this_program_name(), printable_message(text));
@@ -649,14 +652,14 @@ connect_by(const char *const *keywords, const char *const *values)
 	PGconn	   *conn;
 
 	/*
-	 * libpq prints notices itself until the notice processor is set, which
+	 * libpq prints notices itself until the notice receiver is set, which
 	 * needs a connection.  The guard makes them safe to show, because a
 	 * server that has not been authenticated yet may send anything.
 	 */
 	message_guard_begin();
 	conn = PQconnectdbParams(keywords, values, true);
 	message_guard_end();
-	PQsetNoticeProcessor(conn, connection_show_notice, NULL);
+	PQsetNoticeReceiver(conn, connection_show_notice, NULL);
 	return conn;
 }
 

@@ -228,8 +228,11 @@ extern PGconn *connection_open_maintenance(const ConnParams *params,
 										   const char *password_command,
 										   const char *progname);
 
-/* A PQnoticeProcessor that writes to standard error, safely for terminals. */
-extern void connection_show_notice(void *arg, const char *message);
+/*
+ * A PQnoticeReceiver that writes to standard error, safely for terminals, and
+ * counts warnings as findings.
+ */
+extern void connection_show_notice(void *arg, const PGresult *res);
 
 /*
  * Connect to a peer again; the session has the server's default settings.

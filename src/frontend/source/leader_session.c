@@ -224,7 +224,7 @@ leader_session_receive_notice(void *arg, const PGresult *res)
 	const LeaderSession *session = arg;
 
 	if (!note_last_words(arg, res) && !session->is_silent)
-		connection_show_notice(NULL, PQresultErrorMessage(res));
+		connection_show_notice(NULL, res);
 }
 
 /* See snapshot_identity(). */

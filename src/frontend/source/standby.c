@@ -110,7 +110,7 @@ standby_receive_notice(void *arg, const PGresult *res)
 
 	if (severity == NULL || strcmp(severity, "FATAL") != 0)
 	{
-		connection_show_notice(NULL, PQresultErrorMessage(res));
+		connection_show_notice(NULL, res);
 		return;
 	}
 	standby->last_words = session_error_words(standby->conn, res);
