@@ -61,7 +61,7 @@ sub rebuild
 
 	die "the store contains no backups\n"
 	  . 'detail: ' . ($config->{list} ? 'The command of "list" printed no name of a backup.' : 'The index that the command of "fetch" returned names no backup.')
-	  . "\nhint: Check that the commands of " . ($config->{list} ? '"fetch" and "list"' : '"fetch"') . " use the same location as that of \"pipe\".\n" if !@stored && !recorded_names($config);
+	  . "\nhint: Check that all commands in the configuration use the same location.\n" if !@stored && !recorded_names($config);
 	foreach my $backup (sort { $a->{folder} cmp $b->{folder} || ($a->{number} // 0) <=> ($b->{number} // 0) } @stored)
 	{
 		my $shown = title($backup);

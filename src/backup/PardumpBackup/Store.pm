@@ -249,10 +249,9 @@ sub unfinished
 sub flush
 {
 	my ($path) = @_;
-	my $noun = -d $path ? 'directory' : 'file';
 
-	open my $fh, '<', $path or die "could not open $noun \"$path\": $!\n";
-	$fh->sync or die "could not fsync $noun \"$path\": $!\n";
+	open my $fh, '<', $path or die "could not open file \"$path\": $!\n";
+	$fh->sync or die "could not fsync file \"$path\": $!\n";
 	return;
 }
 
