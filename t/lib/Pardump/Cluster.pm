@@ -17,16 +17,18 @@ use Fcntl ':flock';
 use File::Basename;
 use File::Path;
 use IPC::Run;
+use List::Util qw(min);
 use Pardump::Wire;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(sleep time);
 
 our @EXPORT_OK = qw(start_cluster make_database run_program dump_ok
   restore_ok codecs default_suffix has_extension nothing_left_ok pg_major
   new_path value sql data_file start_psql keep_wal start_standby make_loop_server
   listing make_once own_installation installed_at slots has_slot_bug without_slot_warning tier
-  line_break);
+  line_break keep_sessions);
 
 # A minute is what pg_ctl gives a server to start or to end; a slow machine has more.
 $ENV{PGCTLTIMEOUT} //= $PostgreSQL::Test::Utils::timeout_default;
@@ -202,27 +204,86 @@ sub data_file
 	return dirname(dirname(dirname(File::Spec->rel2abs(__FILE__)))) . "/data/$name";
 }
 
-# What psql -At prints for a single statement that it would send as it is.  Starting psql
+# The statements of SQL that psql would send one by one as they are; none if only psql
+# knows where they end, or does something else with them.
+sub statements_of
+{
+	my ($sql) = @_;
+	return () if $sql =~ /\\|\bCOPY\b.*\bSTD(?:IN|OUT)\b|\b(?:ATOMIC|RULE)\b|[^\x00-\xff]/is;
+	my @statements;
+	while ($sql =~ /\G((?>[^'"\$;\/-]+|'[^']*'|"[^"]*"|(\$\w*\$).*?\2|--[^\n]*|\/\*.*?\*\/|[\$\/-])++)(?:;|\z)|\G;/gcs)
+	{
+		my $statement = $1 // '';
+		push @statements, $statement if $statement =~ /\S/;
+	}
+	return (pos($sql) // 0) == length $sql ? @statements : ();
+}
+
+# Sessions that a loop keeps for its next turn, by what they were started with; undef
+# outside of loops.
+our $kept;
+
+# Run code, usually a loop, in which sql() and value() do not start a session for each
+# statement: a server takes much longer to start one than to answer.
+sub keep_sessions
+{
+	my ($code) = @_;
+	local $kept = {};
+	my $result = $code->();
+	$_->close foreach values %$kept;
+	return $result;
+}
+
+# What psql -At prints for statements that it would send as they are.  Starting psql
 # takes longer than most statements, and the tests run tens of thousands.  Returns nothing
 # if only psql can run the SQL, or can connect.  Dies on any error.
-sub run_statement
+sub run_statements
 {
 	my ($node, $db, $sql) = @_;
-	return if $sql !~ /[^\s;]/ || $sql =~ /;\s*[^\s;]|\\|\bCOPY\b|[^\x00-\xff]/i
-	  || grep { defined $ENV{$_} } qw(PGPASSWORD PGPASSFILE PGSERVICE PGCLIENTENCODING PGTZ PGDATESTYLE);
-	my $session = eval { Pardump::Wire->new($node, $db, user => $ENV{PGUSER}, options => $ENV{PGOPTIONS}, application_name => $ENV{PGAPPNAME} // 'psql') };
+	return if grep { defined $ENV{$_} } qw(PGPASSWORD PGPASSFILE PGSERVICE PGCLIENTENCODING PGTZ PGDATESTYLE);
+	my @statements = statements_of($sql) or return;
+	my @params = (user => $ENV{PGUSER}, options => $ENV{PGOPTIONS}, application_name => $ENV{PGAPPNAME} // 'psql');
+	my $key = join "\0", $node->host, $node->port, $db, map { $_ // '' } @params;
+	my $session = $kept && delete $kept->{$key};
+	$session = eval { Pardump::Wire->new($node, $db, @params) } if !$session || $session->has_input;
 	return if !$session;
-	my $result = $session->query($sql);
-	die "the connection was lost in: $sql" if $result->{closed};
-	$session->close;
-	return join "\n", map { join '|', map { $_ // '' } @$_ } @{ $result->{rows} };
+	my @rows;
+	foreach my $statement (@statements)
+	{
+		my $result = $session->query($statement);
+		die "the connection was lost in: $sql" if $result->{closed};
+		push @rows, @{ $result->{rows} };
+	}
+	if ($kept) { $kept->{$key} = $session; }
+	else { $session->close; }
+	return join "\n", map { join '|', map { $_ // '' } @$_ } @rows;
+}
+
+# The stock one starts psql each time it asks.
+{
+	no warnings 'redefine';
+	*PostgreSQL::Test::Cluster::poll_query_until = sub {
+		my ($node, $db, $query, $expected) = @_;
+		my $end = time + $PostgreSQL::Test::Utils::timeout_default;
+		my $answer;
+		return keep_sessions(sub {
+			for (my $pause = 0.02; time < $end; $pause = min($pause * 1.5, 0.1))
+			{
+				$answer = eval { value($node, $db, $query) } // "error: $@";
+				return 1 if $answer eq ($expected // 't');
+				sleep $pause;
+			}
+			diag("timed out waiting for: $query\nlast answer: $answer");
+			return 0;
+		});
+	};
 }
 
 # Runs SQL, and dies with the server's message on any error.
 sub sql
 {
 	my ($node, $db, $sql) = @_;
-	my $answer = run_statement($node, $db, $sql);
+	my $answer = run_statements($node, $db, $sql);
 	return $answer if defined $answer;
 	my ($rc, $out, $err) = $node->psql($db, $sql, on_error_stop => 1);
 	die "$err\nin: $sql" if $rc != 0;

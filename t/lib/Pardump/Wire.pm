@@ -8,7 +8,9 @@ use strict;
 use warnings;
 
 use Errno;
+use IO::Select;
 use IO::Socket::UNIX;
+use List::Util qw(max);
 use Socket qw(SOL_SOCKET SO_RCVTIMEO);
 
 # Names of the fields of errors and notices that are looked at: not those that
@@ -26,7 +28,7 @@ sub new
 		Peer => $node->host . '/.s.PGSQL.' . $node->port)
 	  or die "could not connect: $!";
 	# a wait for what never comes ends as if the server were gone
-	setsockopt($self->{socket}, SOL_SOCKET, SO_RCVTIMEO, pack('l! l!', 180, 0))
+	setsockopt($self->{socket}, SOL_SOCKET, SO_RCVTIMEO, pack('l! l!', max(180, $ENV{PG_TEST_TIMEOUT_DEFAULT} // 0), 0))
 	  or die "could not set a socket's timeout: $!";
 	my $user = $params{user} // getpwuid($<);
 	my $startup = pack('N (Z*)8 x', 196608, user => $user, database => $db,
@@ -177,6 +179,10 @@ sub copy
 	unshift @{ $result->{$_} }, @{ $begin->{$_} } foreach qw(notices debug);
 	return $result;
 }
+
+# Between statements: has the server said something, which usually is that it has ended the
+# session?
+sub has_input { return IO::Select->new($_[0]{socket})->can_read(0); }
 
 # Closes the session, and waits until the server has ended it.
 sub close
