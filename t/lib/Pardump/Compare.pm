@@ -84,11 +84,8 @@ SQL
 sub fingerprint
 {
 	my ($node, $db) = @_;
-	my ($rc, $out, $err) =
-	  $node->psql($db, $fingerprint_sql, on_error_stop => 1);
-	die "no fingerprint of \"$db\": $err" if $rc != 0;
 	my %print;
-	foreach my $line (split /\n/, $out)
+	foreach my $line (split /\n/, sql($node, $db, $fingerprint_sql))
 	{
 		my ($name, $value) = $line =~ /^\["(.*)", "(.*)"\]$/ or next;
 		$print{$name} = $value;
