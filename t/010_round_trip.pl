@@ -9,83 +9,16 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(run_program dump_ok codecs has_extension
-  nothing_left_ok value sql default_suffix new_path tier);
-use Pardump::Compare qw(fingerprint differences schema_text same_database_ok);
-use Pardump::Databases qw(make_everything make_latin1 make_sql_ascii
-  start_regression regress_dir empty_copy);
-use Pardump::Layout qw(layout_problems toc_problems chunk_count chunks_of);
-use Pardump::Reader qw(prepare_comparison same_rows_ok);
+use Pardump::Cluster qw(run_program dump_ok codecs has_extension sql default_suffix new_path tier);
+use Pardump::Compare qw(same_database_ok);
+use Pardump::Databases qw(start_everything make_latin1 make_sql_ascii empty_copy);
+use Pardump::Layout qw(toc_problems chunk_count chunks_of);
+use Pardump::RoundTrip qw(stock_round_trip round_trip create_extension);
 use Pardump::Toc qw(read_toc);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = start_regression('round_trip');
-my $copies = 0;
-
-# What stock pg_dump's archive of a database gives: the measure of all others.
-# Returns the archive, the fingerprint, the schema, and the names of relations
-# that even so differ from the source.
-sub stock_round_trip
-{
-	my ($db) = @_;
-	# first, since the schemas of its temporary tables shift pg_dump's ids
-	my $source = fingerprint($node, $db);
-	# its session drops them when psql is gone already
-	$node->poll_query_until($db,
-		q(SELECT count(*) = 0 FROM pg_catalog.pg_class WHERE relpersistence = 't'))
-	  or die 'temporary tables stay';
-	my $dir = dump_ok($node, $db, $db, 'pg_dump', '-j2');
-	my $copy = empty_copy($node, $db, "${db}_stock");
-	# with -j two branches of a tree of partitions may come to be attached at the same
-	# moment, which leaves the index above invalid (021)
-	my ($rc, undef, $err) = run_program('pg_restore', '-d', $node->connstr($copy), $dir);
-	my %stock = (
-		dir => $dir,
-		copy => $copy,
-		errors => $err,
-		data => fingerprint($node, $copy),
-		schema => schema_text($node, $copy));
-	$stock{differ} =
-	  [ map { s/: expected .*//r }
-		  differences($source, $stock{data}) ];
-	$stock{schema_differs} = schema_text($node, $db) ne $stock{schema};
-	return \%stock;
-}
-
-# One way to dump and restore.  Returns the archive's directory.
-sub round_trip
-{
-	my ($db, $stock, $what, $dump_options, $restore_options) = @_;
-	my $dir = dump_ok($node, $db, "$db, $what", 'pg_pardump', @$dump_options);
-	nothing_left_ok($node, $dir, "$db, $what");
-	is_deeply([ layout_problems($dir) ], [], "$db, $what: layout");
-
-	my $copy = empty_copy($node, $db, "${db}_" . ++$copies);
-	my ($rc, undef, $err) = run_program('pg_restore', @$restore_options, '-d',
-		$node->connstr($copy), $dir);
-	is(errors_only($err), errors_only($stock->{errors}),
-		"$db, $what: pg_restore @$restore_options says what it says of stock's");
-	same_database_ok($node, $copy, $stock->{data}, $stock->{schema}, "$db, $what");
-	return $dir;
-}
-
-# Messages of pg_restore without what differs from run to run, sorted.
-sub errors_only
-{
-	my ($err) = @_;
-	return join "\n",
-	  sort map { s/; \d+ \d+ \d+//r =~ s/TOC entry \d+/TOC entry/r }
-	  grep { /error:/ } split /\n/, $err;
-}
-
-# Archives leave it out.
-sub create_extension
-{
-	my ($db) = @_;
-	sql($node, $db, 'CREATE EXTENSION pg_pardump');
-	return;
-}
+my $node = start_everything('round_trip');
 
 is(has_extension($node), 1, 'the extension is installed');
 
@@ -96,8 +29,7 @@ my @codecs = codecs($node);
 
 # --- the database of everything
 
-make_everything($node);
-my $stock = stock_round_trip('everything');
+my $stock = stock_round_trip($node, 'everything');
 is($stock->{errors}, '', 'everything: stock restores without a message');
 ok(!$stock->{schema_differs}, 'everything: stock keeps the schema');
 # extension_template.sql says why these
@@ -108,14 +40,14 @@ is_deeply(
 like($stock->{data}{'table public.ext_some'},
 	qr/^5100 /, 'everything: the condition of an extension table holds');
 
-my $dir = round_trip('everything', $stock, 'default', ['-j4'], ['-j4']);
+my $dir = round_trip($node, 'everything', $stock, 'default', ['-j4'], ['-j4']);
 is_deeply([ toc_problems($stock->{dir}, $dir) ],
 	[], 'everything, default: all but data as in stock\'s archive');
 my $suffix = default_suffix($node);
 ok((grep { /\.dat\Q$suffix\E$/ } slurp_dir($dir)),
 	"default codec writes $suffix");
 
-$dir = round_trip('everything', $stock, 'pages, none',
+$dir = round_trip($node, 'everything', $stock, 'pages, none',
 	[ '-j4', '--max-table-segment-pages=2', '-Z', 'none' ], ['-j4']);
 is_deeply([ toc_problems($stock->{dir}, $dir) ],
 	[], 'everything, pages: all but data as in stock\'s archive');
@@ -134,17 +66,17 @@ same_database_ok($node, $copy, $stock->{data}, $stock->{schema},
 	'everything, script');
 
 my @by_size = ('-j3', '--chunk-size=16kB', '-Z', 'gzip:1');
-my $without = $all ? round_trip('everything', $stock, 'size, gzip', \@by_size, ['-j1'])
+my $without = $all ? round_trip($node, 'everything', $stock, 'size, gzip', \@by_size, ['-j1'])
   : dump_ok($node, 'everything', 'everything, size, gzip', 'pg_pardump', @by_size);
-$dir = round_trip('everything', $stock, 'no chunks',
+$dir = round_trip($node, 'everything', $stock, 'no chunks',
 	[ '--no-chunks', '-Z', '0' ], ['-j4']);
 is(chunk_count($dir), 0, '--no-chunks makes none');
 
-create_extension('everything');
-round_trip('everything', $stock, 'extension, default', ['-j4'], ['-j1']) if $all;
-my $with = round_trip('everything', $stock, 'extension, size',
+create_extension($node, 'everything');
+round_trip($node, 'everything', $stock, 'extension, default', ['-j4'], ['-j1']) if $all;
+my $with = round_trip($node, 'everything', $stock, 'extension, size',
 	[ '-j4', '--chunk-size=16kB', '-Z', $codecs[-1] ], ['-j4']);
-round_trip('everything', $stock, 'extension, pages',
+round_trip($node, 'everything', $stock, 'extension, pages',
 	[ '-j4', '--max-table-segment-pages=2', '-Z', $codecs[-2] ], ['-j4']) if $all;
 
 # the extension sees what the number of pages does not tell
@@ -181,64 +113,19 @@ make_latin1($node);
 make_sql_ascii($node);
 foreach my $db (qw(latin1 sql_ascii))
 {
-	my $stock = stock_round_trip($db);
+	my $stock = stock_round_trip($node, $db);
 	is($stock->{errors}, '', "$db: stock restores without a message");
 	is_deeply($stock->{differ}, [], "$db: stock keeps all data");
 	ok(!$stock->{schema_differs}, "$db: stock keeps the schema");
 
-	round_trip($db, $stock, 'pages, none',
+	round_trip($node, $db, $stock, 'pages, none',
 		[ '-j2', '--max-table-segment-pages=2', '-Z', 'none' ], ['-j4']);
-	round_trip($db, $stock, 'UTF8 archive',
+	round_trip($node, $db, $stock, 'UTF8 archive',
 		[ '-j2', '--max-table-segment-pages=2', '-E', 'UTF8' ], ['-j4'])
 	  if $db eq 'latin1';
-	create_extension($db);
-	round_trip($db, $stock, 'extension, size',
+	create_extension($node, $db);
+	round_trip($node, $db, $stock, 'extension, size',
 		[ '-j2', '--chunk-size=16kB' ], ['-j4']);
-}
-
-# --- PostgreSQL's own regression database
-
-SKIP:
-{
-	if (!defined regress_dir())
-	{
-		diag('PG_PARDUMP_REGRESS is not set: '
-			  . 'no round trip of the regression database');
-		skip 'PG_PARDUMP_REGRESS is not set', 1;
-	}
-	my $stock = stock_round_trip('regression');
-	# some materialized views are stale there, and a restore fills them again
-	my %stale = map { ("table $_" => 1) } split /\n/, value($node, 'regression',
-		"SELECT oid::regclass FROM pg_class WHERE relkind = 'm'");
-	is_deeply([ grep { !$stale{$_} && !$stale{s/public\.//r} } @{ $stock->{differ} } ],
-		[], 'regression: stock keeps all data of tables');
-	cmp_ok(scalar keys %{ $stock->{data} },
-		'>', 500, 'regression: many relations');
-
-	round_trip('regression', $stock, 'default', ['-j4'], ['-j4']) if $all;
-	my $dir = round_trip('regression', $stock, 'pages, none',
-		[ '-j4', '--max-table-segment-pages=2', '-Z', 'none' ], ['-j4']);
-	is_deeply([ toc_problems($stock->{dir}, $dir) ],
-		[], 'regression: all but data as in stock\'s archive');
-	create_extension('regression');
-	$dir = round_trip('regression', $stock, 'extension, size',
-		[ '-j4', '--chunk-size=16kB', '-Z', 'gzip' ], ['-j1']);
-	cmp_ok(chunk_count($dir), '>', 100, 'regression: chunks');
-
-	# the server's reader, row by row, with the system's catalogs
-	prepare_comparison($node, 'regression');
-	same_rows_ok($node, 'regression', join(', ', @$_),
-		settings => [ map { "SET $_" } @$_ ], relations => 400,
-		bytes => 5_000_000)
-	  foreach [ "search_path = ''", 'extra_float_digits = 3' ],
-	  [
-		"DateStyle = 'SQL, DMY'", 'IntervalStyle = sql_standard',
-		'bytea_output = escape', 'extra_float_digits = 0'
-	  ],
-	  [
-		'IntervalStyle = iso_8601', "TimeZone = 'Asia/Kathmandu'",
-		"client_encoding = 'LATIN1'"
-	  ];
 }
 
 $node->stop;
