@@ -81,6 +81,11 @@ SQL
 
 # --- text: database encodings by client encodings
 
+# How text is written depends on two questions: is it converted, and may its characters
+# contain ASCII bytes then?  The first two encodings of each list answer them differently,
+# or one of them fails.
+sub encodings { return tier() == 3 ? @_ : @_[ 0, 1 ]; }
+
 sub same_text_ok
 {
 	my ($db, $relations, $bytes, $errors, @encodings) = @_;
@@ -110,18 +115,18 @@ sub make_strings
 }
 
 my $db = make_strings('UTF8');
-same_text_ok($db, 15, 20_000_000, 0, qw(UTF8 GB18030 SQL_ASCII));
+same_text_ok($db, 15, 20_000_000, 0, encodings(qw(UTF8 GB18030 SQL_ASCII)));
 same_text_ok($db, 15, 5_000_000, 20,
-	qw(LATIN1 WIN1252 EUC_JP SJIS BIG5 UHC JOHAB));
+	encodings(qw(LATIN1 SJIS WIN1252 EUC_JP BIG5 UHC JOHAB)));
 $db = make_strings('LATIN1');
-same_text_ok($db, 10, 10_000_000, 0, qw(LATIN1 UTF8 SQL_ASCII),
+same_text_ok($db, 10, 10_000_000, 0, encodings(qw(LATIN1 UTF8 SQL_ASCII),
 	# gone in 19
-	value($node, $db, q{SELECT pg_char_to_encoding('MULE_INTERNAL') >= 0}) eq 't' ? 'MULE_INTERNAL' : ());
+	value($node, $db, q{SELECT pg_char_to_encoding('MULE_INTERNAL') >= 0}) eq 't' ? 'MULE_INTERNAL' : ()));
 $db = make_strings('EUC_JP');
-same_text_ok($db, 10, 10_000_000, 0, qw(EUC_JP UTF8 SJIS));
+same_text_ok($db, 10, 10_000_000, 0, encodings(qw(EUC_JP SJIS UTF8)));
 $db = make_strings('SQL_ASCII');
 same_text_ok($db, 10, 10_000_000, 0, qw(SQL_ASCII LATIN1));
-same_text_ok($db, 10, 10_000_000, 5, qw(UTF8 SJIS BIG5 GB18030));
+same_text_ok($db, 10, 10_000_000, 5, encodings(qw(UTF8 GB18030 SJIS BIG5)));
 
 # --- the databases of everything, with the system's catalogs
 
