@@ -20,7 +20,7 @@ sql($_, 'postgres', 'CREATE ROLE app LOGIN CREATEDB') foreach @nodes;
 
 # The larger one has more in each table, and in its large objects, than pipes and
 # connections hold.
-my %rows = (small => 10, large => 20000);
+my %rows = (small => 10, large => 8000);
 foreach my $db (sort keys %rows)
 {
 	make_database($source, $db, options => 'OWNER app');
@@ -35,7 +35,7 @@ CREATE TABLE parts (id int, t text) PARTITION BY RANGE (id);
 CREATE TABLE part PARTITION OF parts FOR VALUES FROM (0) TO (1000000);
 INSERT INTO parts SELECT g, repeat('x', 100) FROM generate_series(1, $rows{$db}) g;
 CREATE MATERIALIZED VIEW counted AS SELECT count(*) FROM first;
-SELECT count(lo_from_bytea(0, repeat(md5(g::text), $rows{$db})::bytea)) FROM generate_series(1, 3) g;
+SELECT count(lo_from_bytea(0, repeat(md5(g::text), 3 * $rows{$db})::bytea)) FROM generate_series(1, 3) g;
 ANALYZE;
 SQL
 }
