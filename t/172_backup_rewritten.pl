@@ -23,12 +23,13 @@ my ($settings, $origins) = qw(postgresql.auto.conf pg_logical/replorigin_checkpo
 mkdir "$pgdata/more" or die "could not make a directory: $!";
 
 # A file of its own, under the name of the one before, as pg_prewarm's; it takes many
-# pieces to read, and no two of them are alike.
+# pieces to read, and no two of them are alike.  Most contents are written again and again,
+# and take longer to make than to write.
+my %content;
 sub replace_file
 {
 	my ($path, $bytes, $text) = @_;
-	my $content = join "\n", map { "$text $_" } 1 .. $bytes / 16;
-	append_to_file("$path.tmp", $content);
+	append_to_file("$path.tmp", $content{"$text $bytes"} //= join "\n", map { "$text $_" } 1 .. $bytes / 16);
 	rename "$path.tmp", $path or die "could not rename a file: $!";
 	return;
 }
