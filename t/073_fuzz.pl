@@ -8,12 +8,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(run_program);
+use Pardump::Cluster qw(run_program tier);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 # of each of the majors that are tested, which read by the same code
-my $seconds = $ENV{PG_PARDUMP_FUZZER_SECONDS} // 2;
+my $seconds = $ENV{PG_PARDUMP_FUZZER_SECONDS} // (tier() == 3 ? 2 : 1);
 my @targets = qw(toc custom manifest map plan results decompress frame tar lines decode raw);
 
 my ($rc, $out, $err) = run_program("$FindBin::RealBin/../test/fuzz/run.sh", $seconds, @targets);
