@@ -12,11 +12,11 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql tier);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $rounds = $ENV{PG_PARDUMP_DECODER_ROUNDS} // 1000;
+my $rounds = $ENV{PG_PARDUMP_DECODER_ROUNDS} // (tier() == 3 ? 1000 : 300);
 my $seed = $ENV{PG_PARDUMP_SEED} // 1;
 note("$rounds changes, PG_PARDUMP_SEED=$seed");
 
