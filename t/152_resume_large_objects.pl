@@ -11,7 +11,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump wait_until);
-use Pardump::Cluster qw(start_cluster make_database run_program dump_ok new_path pg_major value sql);
+use Pardump::Cluster qw(start_cluster make_database run_program dump_ok new_path pg_major value sql tier);
 use Pardump::Compare qw(fingerprint schema_text);
 use Pardump::Copy qw(sessions_left start_load);
 use Pardump::Databases qw(empty_copy);
@@ -113,6 +113,9 @@ sub list_of
 	return $list;
 }
 
+# The archives in which the entries are the same are restored by stock pg_restore to the
+# same database, which is made from each of them in the highest tier alone.
+my %same;
 foreach my $name (sort keys %archives)
 {
 	my $archive = $archives{$name};
@@ -127,8 +130,10 @@ foreach my $name (sort keys %archives)
 		# the entries are the same ones
 		next if $name =~ /ours|custom/ && "@options" !~ /^(?:|--clean --if-exists)$/;
 		my $may_log = sub { $prepare->(@_); sql($node, $_[0], "GRANT CREATE ON DATABASE $_[0] TO keeper; GRANT ALL ON SCHEMA public TO keeper"); };
-		same_as_stock_ok($node, $archive, "$name @options", source => 'origin', prepare => $may_log,
-			options => [ @options, '-j2' ], ours => $prepare == $some && !@options ? ['--allow-existing'] : []);
+		my %params = (source => 'origin', prepare => $may_log, options => [ @options, '-j2' ]);
+		$params{stock} = $same{"$prepare @options"} //= Pardump::Restore::by_stock($node, $archives{stock}, %params)
+		  if $name ne 'older' && tier() < 3;
+		same_as_stock_ok($node, $archive, "$name @options", %params, ours => $prepare == $some && !@options ? ['--allow-existing'] : []);
 	}
 }
 
