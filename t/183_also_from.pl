@@ -3,7 +3,7 @@
 # dies; a standby that is lost in the midst of it is done without.
 #
 # PG_PARDUMP_ALSO_ROUNDS: how many dumps to make while others write, each of which
-# compares three standbys; 3.
+# compares three standbys; 3 in the highest tier, and 2 below.
 
 use strict;
 use warnings;
@@ -14,7 +14,7 @@ use lib "$FindBin::RealBin/lib";
 use IPC::Run;
 use Pardump::Background qw(start_dump end_dump wait_until wait_in_run backends terminate);
 use Pardump::Cluster qw(start_cluster start_standby make_database restore_ok
-  run_program new_path start_psql sql value has_extension);
+  run_program new_path start_psql sql value has_extension tier);
 use Pardump::EventSchema qw(events_valid_ok);
 use Pardump::Proxy qw(start_relay stop_proxy);
 use Pardump::Tasks qw(side_by_side);
@@ -182,7 +182,7 @@ sub whole_ok
 	return;
 }
 
-foreach my $round (1 .. $ENV{PG_PARDUMP_ALSO_ROUNDS} // 3)
+foreach my $round (1 .. $ENV{PG_PARDUMP_ALSO_ROUNDS} // (tier() == 3 ? 3 : 2))
 {
 	my $what = "round $round";
 	my $log = new_path('log');
