@@ -3,9 +3,9 @@
 # many subtransactions, while VACUUM runs.  Every snapshot shows the counts in order;
 # separate snapshots do not.
 #
-# PG_PARDUMP_CLUSTER_ROUNDS: how many rounds there are on each server; 20.  In each of
-# them sessions take a snapshot as pg_pardump does; in every fourth one pg_pardump dumps
-# the databases, too.
+# PG_PARDUMP_CLUSTER_ROUNDS: how many rounds there are on each server; 20 in the highest
+# tier, and 10 below.  In each of them sessions take a snapshot as pg_pardump does; in every
+# fourth one pg_pardump dumps the databases, too.
 # PG_PARDUMP_CLUSTER_REPORT: a file to which it is added how long commits took.
 
 use strict;
@@ -15,7 +15,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(start_dump end_dump wait_until wait_in_run);
-use Pardump::Cluster qw(start_cluster start_standby has_slot_bug sql);
+use Pardump::Cluster qw(start_cluster start_standby has_slot_bug sql tier);
 use Pardump::Counting qw(make_counters start_counting stop_counting overflow_sql read_counters
   archived_counters torn commit_latencies);
 use Pardump::Moment qw(start_moments moment_held moment_go_on stop_moments);
@@ -28,7 +28,7 @@ use Time::HiRes qw(time);
 # PostgreSQL::Test::Utils names all sessions alike; ours have names of their own.
 delete $ENV{PGAPPNAME};
 
-my $rounds = $ENV{PG_PARDUMP_CLUSTER_ROUNDS} // 20;
+my $rounds = $ENV{PG_PARDUMP_CLUSTER_ROUNDS} // (tier() == 3 ? 20 : 10);
 my @dbs = qw(first second third);
 my @options = map { "--exclude-database=$_" } qw(postgres template1);
 
