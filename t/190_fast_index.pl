@@ -195,7 +195,7 @@ compare_definitions(map { ([ $largest, '', "($_)", '64MB', 'each type' ], [ $lar
 	@{ $tables{$largest} });
 
 # more than memory holds: one run, and more than can be merged at once
-my $rows = 1300000;
+my $rows = 900000;
 sql($node, 'indexes', "CREATE TABLE large (a int4 NOT NULL, b int8 NOT NULL, few int2);
 	INSERT INTO large SELECT i, (i * 7919::int8 % 1300021 - 700000) * 4294967296, i % 5 FROM generate_series(1, $rows) i");
 compare_definitions(
