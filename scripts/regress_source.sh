@@ -64,10 +64,16 @@ download_known()
 	[ -n "$uri" ] || return 1
 	/usr/lib/apt/apt-helper -qq download-file "$uri/$name" "$name" "SHA256:$sha256" >>update.log 2>&1 || return 1
 	log "tests of $name, which is known by its checksum"
-	tarball=$PWD/$name
+	unpack "$name"
 }
 
-# Download the source package into the current directory: the newest version
+# Unpacking takes most of the time, so it is done once.
+unpack()
+{
+	tar -C "$target" -xf "$1" --strip-components=4 --wildcards '*/src/test/regress/*'
+}
+
+# Download and unpack the source package: the newest version
 # that can be had, because a pool may lack what its index promises.
 download_source()
 {
@@ -78,9 +84,8 @@ download_source()
 	for version in $(apt-cache showsrc "postgresql-$major" 2>>update.log |
 		sed -n 's/^Version: //p' | sort -Vru); do
 		if apt-get -qq --download-only source "postgresql-$major=$version" >>update.log 2>&1 &&
-			tar -tf "postgresql-${major}_${version%-*}.orig.tar.bz2" >/dev/null; then
+			unpack "postgresql-${major}_${version%-*}.orig.tar.bz2"; then
 			log "tests of the source package postgresql-$major $version"
-			tarball=$PWD/postgresql-${major}_${version%-*}.orig.tar.bz2
 			return
 		fi
 		log "version $version of the source package could not be fetched"
@@ -123,5 +128,4 @@ make_apt_configuration "$WORK/apt"
 mkdir "$WORK/download"
 cd "$WORK/download"
 download_source
-tar -C "$target" -xf "$tarball" --strip-components=4 --wildcards '*/src/test/regress/*'
 build_module
