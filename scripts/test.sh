@@ -40,6 +40,9 @@
 # PG_PARDUMP_TURN     a number that selects the major of the whole suite in
 #                     --change, modulo the number of majors
 # PG_PARDUMP_BASE     the commit that --change compares with
+# PG_PARDUMP_TREE_CHECKED
+#                     if set, another run checks this source tree, so that --quick
+#                     leaves out what has the same result on each major
 # PROVE_TESTS         TAP files to run instead of all tests, e.g.
 #                     t/010_round_trip.pl; with --quick, to run in addition
 # PROVE_JOBS          TAP files to run at a time; the default is one more than the
@@ -56,11 +59,12 @@ SKIPPED=0
 JOB_MB=3500	# memory for the files of a test file: the largest need 3,000
 SKIP_NOTE=	# what the tests cannot know of why they are skipped
 
-# The checks of the source tree, which need no build.
+# The checks of the source tree, which need no build.  Most of them have the same result on
+# each major, so --change runs them on that of the whole suite alone.
 TREE_TESTS="t/005_manual.pl t/006_release.pl t/007_indent.pl t/008_house.pl t/009_error_messages.pl"
 
 # What --quick runs: files of each decade, chosen by the lines that they run.
-QUICK_TESTS="$TREE_TESTS
+QUICK_TESTS="$(if [ "${PG_PARDUMP_TREE_CHECKED:-}" ]; then echo t/005_manual.pl t/007_indent.pl; else echo "$TREE_TESTS"; fi)
 	t/001_options.pl t/002_refusals.pl t/010_round_trip.pl t/020_restore_modes.pl
 	t/030_snapshot.pl t/031_definitions.pl t/043_lost_connections.pl t/053_owners.pl
 	t/060_reader.pl t/064_extension.pl t/071_verify.pl t/074_pipe.pl t/080_copy.pl
@@ -68,6 +72,15 @@ QUICK_TESTS="$TREE_TESTS
 	t/140_parrestore.pl t/146_resume.pl t/162_incremental.pl t/170_basebackup.pl
 	t/175_backup_tar.pl t/180_tasks.pl t/185_compare_command.pl
 	t/187_all_databases.pl t/188_backup.pl t/190_fast_index.pl"
+
+# The TAP files that take longest, which begin first: a long one that began last would
+# keep one processor busy, and the others idle.
+LONG_TESTS="t/195_cluster_snapshot_faults.pl t/109_server_log.pl t/010_round_trip_regression.pl
+	t/188_backup_store_faults.pl t/172_backup_rewritten.pl t/060_reader.pl t/010_round_trip.pl
+	t/081_copy_modes.pl t/011_settings.pl t/141_parrestore_options.pl t/044_network.pl
+	t/073_fuzz.pl t/183_also_from.pl t/152_resume_large_objects.pl t/110_sessions.pl
+	t/188_backup_store.pl t/185_compare_command.pl t/195_cluster_snapshot_load.pl
+	t/182_slurm.pl t/146_resume.pl t/005_manual.pl"
 
 # What --long gives the fuzzers, the random faults and the tests under load to do.
 LONG="PG_PARDUMP_FUZZ_TABLES=10000 PG_PARDUMP_FUZZ_SECONDS=300
@@ -327,10 +340,10 @@ fetch_regression()
 	esac
 }
 
-# The TAP files that a run with the option $1 runs.
+# The TAP files that a run with the option $1 runs, in the order in which they begin.
 tap_files()
 {
-	local files
+	local file files
 
 	case $1 in
 		--tree) files=$TREE_TESTS ;;
@@ -338,7 +351,10 @@ tap_files()
 		*) files=${PROVE_TESTS:-$(cd "$TREE" && echo t/*.pl)} ;;
 	esac
 	# shellcheck disable=SC2086 # file names separated by blanks
-	printf '%s\n' $files | sort -u | tr '\n' ' '
+	files=$(printf '%s\n' $files | sort -u)
+	for file in $LONG_TESTS; do
+		grep -xF "$file" <<<"$files" || true
+	done | cat - <(echo "$files") | awk 'NF && !seen[$0]++' | tr '\n' ' '
 }
 
 test_one()
@@ -389,7 +405,8 @@ run_release()
 	local sudo=()
 	# shellcheck disable=SC2206 # none, or several words
 	local variables=(PG_MAJOR="$major" PG_PARDUMP_TIER="${PG_PARDUMP_TIER:-}"
-		PROVE_TESTS="${PROVE_TESTS:-}" PROVE_JOBS="$PROVE_JOBS" ${long:+$LONG})
+		PROVE_TESTS="${PROVE_TESTS:-}" PROVE_JOBS="$PROVE_JOBS" ${long:+$LONG}
+		${tree_checked:+PG_PARDUMP_TREE_CHECKED=yes})
 	local command=(env "${variables[@]}" scripts/test.sh ${option:+"$option"})
 
 	if [ "$EUID" -ne 0 ]; then
@@ -433,7 +450,7 @@ count_release()
 # whole suite, or with --change --quick where plan_change says so.
 test_releases()
 {
-	local release option
+	local release option tree_checked
 
 	[ "$mode" = --all ] || plan_change
 	"$TREE/scripts/install_dependencies.sh" --chroots
@@ -441,10 +458,12 @@ test_releases()
 	make_work_directory
 	for release in $RELEASES; do
 		option=
+		tree_checked=
 		if [ "$mode" = --change ]; then
 			PROVE_TESTS=
 			if [ "${release%:*}" != "$CHANGE_WHOLE" ]; then
 				option=--quick
+				tree_checked=yes
 				PROVE_TESTS=$CHANGE_TESTS
 			fi
 		fi
