@@ -260,7 +260,7 @@ static FindingCounts *parent_counts;	/* for the parent process, or NULL */
 static bool listed;				/* with --check */
 static PQExpBufferData findings;	/* the list, with --check */
 static const char *title;		/* title of the list until it is shown */
-static int	n_checked;			/* databases, 0 = only one, without a number */
+static int	n_checked;			/* databases; 0 = one, without a number */
 static const char *failed;		/* databases with errors, or NULL */
 
 static void
