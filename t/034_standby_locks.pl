@@ -82,7 +82,7 @@ pg_pardump: detail: Replay \(startup process \d+\) is waiting for an exclusive l
 {
 	my $dump = start_behind();
 	dump_failed_ok($standby, $dump, 'a policy waits behind replay',
-		qr/error: this run is waiting for a lock on (public\.)?other behind process \d+, which is waiting for this run\n.*hint: /);
+		qr/error: deadlock detected\n.*detail: This run is waiting for a lock on (public\.)?other behind process \d+, which is waiting for this run\.\n.*hint: /);
 	undo();
 }
 

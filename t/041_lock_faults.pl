@@ -340,7 +340,7 @@ SQL
 	my $request = request_lock();
 	open_gate();
 	dump_failed_ok($node, $dump, 'a policy waits for the leader\'s lock',
-		qr/error: this run is waiting for a lock on (public\.)?victim behind process \d+, which is waiting for this run\n.*hint: /);
+		qr/error: deadlock detected\n.*detail: This run is waiting for a lock on (public\.)?victim behind process \d+, which is waiting for this run\.\n.*hint: /);
 	is(end_request($request), '', 'a policy waits for the leader\'s lock: the waiting session gets the lock');
 	sql($node, 'locks', 'DROP TABLE guarded');
 }

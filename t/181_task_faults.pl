@@ -193,7 +193,7 @@ until [ "\$($psql "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype 
 SH
 	open_gate();
 	is(end_dump($dump), 1, 'behind the leader\'s lock: exit code');
-	like($dump->{err}, qr/error: this run is waiting for a lock on (public\.)?victim behind process \d+, which is waiting for this run\n.*hint: /,
+	like($dump->{err}, qr/error: deadlock detected\n.*detail: This run is waiting for a lock on (public\.)?victim behind process \d+, which is waiting for this run\.\n.*hint: /,
 		'behind the leader\'s lock: the task says so');
 	nothing_remains_ok($node, $dump->{dir}, 'behind the leader\'s lock');
 	sql($node, 'gated', 'DROP TABLE victim, guarded');

@@ -98,8 +98,10 @@ find_deadlock(WorkerMonitor *monitor, int server)
 	free(pids);
 	if (found && monitor->deadlocks > 0)
 	{
-		pg_log_error("this run is waiting for a lock on %s behind process %s, which is waiting for this run",
-					 printable(PQgetvalue(res, 0, 0)), PQgetvalue(res, 0, 1));
+		pg_log_error("deadlock detected");
+		pg_log_error_detail("This run is waiting for a lock on %s behind process %s, which is waiting for this run.",
+							printable(PQgetvalue(res, 0, 0)),
+							PQgetvalue(res, 0, 1));
 		pg_fatal_hint("Run commands that need exclusive locks after the run, or with a lock_timeout.");
 	}
 	PQclear(res);
