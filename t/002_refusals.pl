@@ -223,7 +223,7 @@ foreach my $what (sort keys %broken)
 		qr/hint: Update pg_dump .*, or use pg_pardump and pg_restore of PostgreSQL $major, /,
 		'definitions of a pg_dump too old for the server: hint');
 	my @new_kind = (desc => 'GRAPH DATA', tag => 'g', section => 3);
-	refused_ok(qr/error: could not read the output of pg_dump\n.*detail: It contains data of an unknown kind: "GRAPH DATA"\.\n.*hint: Use --pg-dump /,
+	refused_ok(qr/error: could not read the output of pg_dump\n.*detail: It contains data of an unknown kind: "GRAPH DATA"\.\n.*hint: Check that --pg-dump /,
 		'data of an unknown kind', @db, '--pg-dump',
 		$pg_dump_with->(@new_kind, had_dumper => 1));
 	$dir = accepted_ok('an unknown kind without data', @db, '--pg-dump',

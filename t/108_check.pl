@@ -233,7 +233,7 @@ SQL
   connections to the source: 4 needed, \d+ free
   archive: about [6-9]\.\d+ MB with gzip
   free disk space: \d.*
-  expected time: at least 0:[23]\d at 1\.\d+ MB\/s
+  minimum time: 0:[23]\d at 1\.\d+ MB\/s \(--max-rate\)
 no problems found\n\z/, 'a plan: by COPY');
 	sql($node, 'planned', 'CREATE EXTENSION pg_pardump');
 	like($plan->('-Z0', '--chunk-size=8MB', '--expected-rate=1MB'), qr/$begin  read by: extension, \d\d\.\d MB; COPY, \d.*

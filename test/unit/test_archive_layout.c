@@ -111,6 +111,6 @@ test_archive_layout(void)
 	child_ends(make_unknown_data, NULL, 1,
 			   "unit_test: error: could not read the output of pg_dump\n"
 			   "unit_test: detail: It contains data of an unknown kind: \"SECRETS\".\n"
-			   "unit_test: hint: Use --pg-dump to specify pg_dump 15 to 19.\n",
+			   "unit_test: hint: Check that --pg-dump specifies a stock pg_dump 15 to 19.\n",
 			   "data of an unknown kind");
 }

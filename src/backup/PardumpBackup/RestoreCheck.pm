@@ -369,7 +369,7 @@ sub test_backups
 		STDOUT->flush;
 		drop_database($test, $backup->{database}) if !$backup->{pipe} || $backup->{fetch};
 	}
-	die "the restore test tested no backup\nhint: The lines above state the reasons. List missing libraries in drill_preload.\n" if $count{'not tested'} == $n;
+	die "the restore test tested no backup\nhint: The lines above state the reasons. If libraries are missing, list them in drill_preload.\n" if $count{'not tested'} == $n;
 	print 'restore test ', $count{FAILED} ? 'FAILED' : 'passed', ': ', counted($count{passed}, 'database'), " passed, $count{FAILED} failed, $count{'not tested'} not tested\n";
 	return !$count{FAILED};
 }

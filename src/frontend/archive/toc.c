@@ -160,7 +160,7 @@ toc_reject_pg_dump(const char *detail)
 {
 	pg_log_error("could not read the output of pg_dump");
 	pg_log_error_detail("%s", detail);
-	pg_fatal_hint("Use --pg-dump to specify pg_dump 15 to 19.");
+	pg_fatal_hint("Check that --pg-dump specifies a stock pg_dump 15 to 19.");
 }
 
 int

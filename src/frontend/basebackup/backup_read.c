@@ -611,7 +611,7 @@ backup_read_wal_removed(const BackupFile *file)
 {
 	pg_log_error("requested WAL segment \"%s\" has already been removed",
 				 file->path);
-	pg_fatal_hint("Omit --no-slot, or increase wal_keep_size on the server.");
+	pg_fatal_hint("Omit --no-slot, or increase wal_keep_size on the server.  If --no-slot was not specified, increase max_slot_wal_keep_size.");
 }
 
 PGresult *

@@ -228,8 +228,13 @@ safe_directory_remove_directory(void *arg)
 	if (!remove_contents(claimed->fd) ||
 		!(claimed->found ? fchmod(claimed->fd, claimed->found_mode) == 0 :
 		  remove_empty(claimed)))
-		pg_log_error("could not remove directory \"%s\"",
+	{
+		pg_log_error(claimed->found ?
+					 "could not remove contents of directory \"%s\"" :
+					 "could not remove directory \"%s\"",
 					 printable(claimed->path));
+		pg_log_error_hint("Remove the files of the incomplete backup.");
+	}
 }
 
 pg_noreturn static void

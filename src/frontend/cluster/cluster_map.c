@@ -479,7 +479,11 @@ read_path(const char *directory, const char *name, size_t *len)
 	if (fstat(fd, &st) < 0)
 		pg_fatal("could not stat file \"%s\": %m", path);
 	if (st.st_size > MAX_FILE_BYTES)
-		pg_fatal("file \"%s\" is too large", path);
+	{
+		pg_log_error("file \"%s\" is too large", path);
+		pg_fatal_detail("It has %s; the limit is %s.", units_size(st.st_size),
+						units_size(MAX_FILE_BYTES));
+	}
 	text = pg_malloc(st.st_size + 1);
 	for (*len = 0; *len < (size_t) st.st_size; *len += got)
 	{

@@ -331,7 +331,7 @@ read_position(const TocEntry *entry, SequencePosition *result)
 	while (before && before > statement && *--before != ',')
 		;
 	if (last == NULL || *before != ',')
-		toc_reject_pg_dump(psprintf("The position of sequence \"%s\" is missing.",
+		toc_reject_pg_dump(psprintf("The value of sequence \"%s\" is missing.",
 									printable(entry->tag)));
 	result->position = strtoll(before + 1, NULL, 10);
 	result->is_called = strncmp(last, ", true", 6) == 0;

@@ -560,9 +560,9 @@ option_value_check_pipe_copy(const char *pattern, bool all_databases)
 			return;
 		pg_log_error("the command of %s would replace files of the previous archive",
 					 "--pipe-copy");
-		pg_log_error_detail("It would copy each file to its own place: \"%s\".",
+		pg_log_error_detail("The source and the destination are the same path: \"%s\".",
 							place);
-		pg_fatal_hint("Use a new destination for each dump.  If the destination is on another host, write its path in another way, for example with \"/./\".");
+		pg_fatal_hint("Use a new destination for each dump.  If the two paths are on different hosts, write \"/./\" instead of \"/\" in one of them.");
 	}
 	pg_log_error("invalid value \"%s\" for option %s", pattern, "--pipe-copy");
 	if (all_databases)

@@ -676,7 +676,7 @@ subscription_go_on(Subscription *subscription, const LogicalSlot *slot)
 	logical_slot_print(slot);
 	if (subscription)
 		fprintf(event_log_text_output(),
-				"created subscription \"%s\", which continues from there\n",
+				"created subscription \"%s\", which starts at this LSN\n",
 				subscription->name);
 	fflush(event_log_text_output());
 }

@@ -391,8 +391,8 @@ go_on_in_pieces(const RestoreWork *work, const int *n_pieces)
 			{
 				pg_log_error("the restore cannot be resumed: %s was loaded in part, but must now be loaded as a whole",
 							 data_file_describe(file, plan->tables));
-				pg_log_error_detail("The target now has a foreign key that requires all rows at once.");
-				pg_fatal_hint("Drop the foreign key and run the same command again.");
+				pg_log_error_detail("The table now has a foreign key that references the table itself, so one command must load all rows.");
+				pg_fatal_hint("Drop this foreign key, run the same command again, and then create the foreign key again.");
 			}
 			work->long_files->is_long[file - plan->chunks->files] = true;
 		}

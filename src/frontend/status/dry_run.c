@@ -329,7 +329,7 @@ dry_run_print_times(const Options *options, uint64 bytes, double seconds,
 					FILE *out)
 {
 	if (options->max_rate != 0)
-		fprintf(out, "  expected time: at least %s at %s/s\n",
+		fprintf(out, "  minimum time: %s at %s/s (--max-rate)\n",
 				units_duration((double) bytes / options->max_rate),
 				units_size(options->max_rate));
 	if (options->expected_rate != 0)

@@ -330,7 +330,7 @@ task_server_hold(PGconn *conn, const char *run_id)
 		PQclear(res);
 		interrupt_check();
 		if (!taken && waited_ms >= LOCK_FOR_MS)
-			session_lost("another session holds the lock that shows the tasks that the leader is running");
+			session_lost("another session holds the advisory lock that marks the leader as running");
 		pg_usleep(taken ? 0 : LOCK_MS * 1000L);
 	}
 }
