@@ -70,7 +70,7 @@ download_known()
 # Unpacking takes most of the time, so it is done once.
 unpack()
 {
-	tar -C "$target" -xf "$1" --strip-components=4 --wildcards '*/src/test/regress/*'
+	tar -C "$target" -xf "$1" --strip-components=4 --wildcards '*/src/test/regress/*' 2>>update.log
 }
 
 # Download and unpack the source package: the newest version
