@@ -67,10 +67,14 @@ download_known()
 	unpack "$name"
 }
 
-# Unpacking takes most of the time, so it is done once.
+# Unpack what is needed of a source package, or fail and leave nothing of it.  It takes most
+# of the time, so there is no other check of the package.
 unpack()
 {
-	tar -C "$target" -xf "$1" --strip-components=4 --wildcards '*/src/test/regress/*' 2>>update.log
+	rm -rf unpacked
+	mkdir unpacked
+	tar -C unpacked -xf "$1" --strip-components=4 --wildcards '*/src/test/regress/*' 2>>update.log &&
+		cp -a unpacked/. "$target"
 }
 
 # Download and unpack the source package: the newest version
