@@ -119,6 +119,7 @@ my %same;
 foreach my $name (sort keys %archives)
 {
 	my $archive = $archives{$name};
+	my $case = 0;
 	my $with_all = sub { run_program('pg_restore', '-x', '-d', $node->connstr($_[0]), $archive); };
 	foreach ([ \&noop ], [ \&noop, '-O' ], [ \&noop, '-x' ], [ \&noop, '-O', '--no-comments', '--role=keeper' ],
 		[ \&noop, '-s' ], [ \&noop, '--use-set-session-authorization' ], [ $some ],
@@ -127,11 +128,12 @@ foreach my $name (sort keys %archives)
 		[ $with_all, '-L', list_of($archive, qr/ ACL .* LARGE OBJECT/) ])
 	{
 		my ($prepare, @options) = @$_;
+		$case++;
 		# the entries are the same ones
 		next if $name =~ /ours|custom/ && "@options" !~ /^(?:|--clean --if-exists)$/;
 		my $may_log = sub { $prepare->(@_); sql($node, $_[0], "GRANT CREATE ON DATABASE $_[0] TO keeper; GRANT ALL ON SCHEMA public TO keeper"); };
 		my %params = (source => 'origin', prepare => $may_log, options => [ @options, '-j2' ]);
-		$params{stock} = $same{"$prepare @options"} //= Pardump::Restore::by_stock($node, $archives{stock}, %params)
+		$params{stock} = $same{$case} //= Pardump::Restore::by_stock($node, $archives{stock}, %params)
 		  if $name ne 'older' && tier() < 3;
 		same_as_stock_ok($node, $archive, "$name @options", %params, ours => $prepare == $some && !@options ? ['--allow-existing'] : []);
 	}
