@@ -9,8 +9,7 @@ use warnings;
 
 use Exporter 'import';
 use IPC::Run;
-use List::Util qw(min);
-use Pardump::Cluster qw(keep_sessions new_path run_program value);
+use Pardump::Cluster qw(new_path poll run_program value);
 use POSIX ();
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -225,21 +224,11 @@ sub children
 }
 
 # wait_until('what', sub): until it returns true, else the test file dies.
-# Returns what it returned.  Most subs run a program, so they are called less often
-# the longer it takes.
+# Returns what it returned.
 sub wait_until
 {
 	my ($what, $condition) = @_;
-	my $end = time + $patience;
-	return keep_sessions(sub {
-		for (my $pause = 0.02; time < $end; $pause = min($pause * 1.5, 0.1))
-		{
-			my $result = $condition->();
-			return $result if $result;
-			sleep $pause;
-		}
-		die "timed out waiting for: $what";
-	});
+	return poll($patience, $condition) || die "timed out waiting for: $what";
 }
 
 # The same while a dump or a copy runs: the test file dies, too, if that ends.

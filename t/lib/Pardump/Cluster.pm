@@ -28,7 +28,7 @@ our @EXPORT_OK = qw(start_cluster make_database run_program dump_ok
   restore_ok codecs default_suffix has_extension nothing_left_ok pg_major
   new_path value sql data_file start_psql keep_wal start_standby make_loop_server
   listing make_once own_installation installed_at slots has_slot_bug without_slot_warning tier
-  line_break keep_sessions);
+  line_break poll);
 
 # A minute is what pg_ctl gives a server to start or to end; a slow machine has more.
 $ENV{PGCTLTIMEOUT} //= $PostgreSQL::Test::Utils::timeout_default;
@@ -219,17 +219,25 @@ sub statements_of
 	return (pos($sql) // 0) == length $sql ? @statements : ();
 }
 
-# Sessions that a loop keeps for its next turn, by what they were started with; undef
-# outside of loops.
+# Sessions that poll() keeps for its next turn, by what they were started with; undef
+# outside of it.
 our $kept;
 
-# Run code, usually a loop, in which sql() and value() do not start a session for each
-# statement: a server takes much longer to start one than to answer.
-sub keep_sessions
+# Calls a sub until it returns true, and returns that; but not for longer than $seconds.
+# Most subs run a program, so they are called less often the longer it takes.  In the sub,
+# sql() and value() do not start a session for each statement: a server takes much longer to
+# start one than to answer.
+sub poll
 {
-	my ($code) = @_;
+	my ($seconds, $condition) = @_;
+	my $end = time + $seconds;
+	my $result;
 	local $kept = {};
-	my $result = $code->();
+	for (my $pause = 0.02; time < $end; $pause = min($pause * 1.5, 0.1))
+	{
+		last if $result = $condition->();
+		sleep $pause;
+	}
 	$_->close foreach values %$kept;
 	return $result;
 }
@@ -264,18 +272,11 @@ sub run_statements
 	no warnings 'redefine';
 	*PostgreSQL::Test::Cluster::poll_query_until = sub {
 		my ($node, $db, $query, $expected) = @_;
-		my $end = time + $PostgreSQL::Test::Utils::timeout_default;
 		my $answer;
-		return keep_sessions(sub {
-			for (my $pause = 0.02; time < $end; $pause = min($pause * 1.5, 0.1))
-			{
-				$answer = eval { value($node, $db, $query) } // "error: $@";
-				return 1 if $answer eq ($expected // 't');
-				sleep $pause;
-			}
-			diag("timed out waiting for: $query\nlast answer: $answer");
-			return 0;
-		});
+		return 1 if poll($PostgreSQL::Test::Utils::timeout_default,
+			sub { ($answer = eval { value($node, $db, $query) } // "error: $@") eq ($expected // 't') });
+		diag("timed out waiting for: $query\nlast answer: $answer");
+		return 0;
 	};
 }
 
