@@ -58,9 +58,11 @@ mkdir $_ or die "could not make \"$_\": $!" foreach $others, map { ("$others/$_"
 append_to_file("$others/$_/below/kept", 'x') foreach @oids;
 my $shared = new_path('shared');
 
-# with one worker, the link is in place before the directory of the second database is made
+# The directory of the first database is made while its pg_dump runs.  With one worker, the
+# link is in place before that of the second one is made.
 $pg_dump = fake_pg_dump('linking', <<"SH");
 if [ ! -e '$shared/aside' ]; then
+	until ls -d '$shared'/databases/*/ >/dev/null 2>&1; do sleep 0.05; done
 	mv '$shared/databases' '$shared/aside' && ln -s '$others' '$shared/databases'
 fi
 exit 1
