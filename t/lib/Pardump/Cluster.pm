@@ -209,7 +209,7 @@ sub data_file
 sub statements_of
 {
 	my ($sql) = @_;
-	return () if $sql =~ /\\|\bCOPY\b.*\bSTD(?:IN|OUT)\b|\b(?:ATOMIC|RULE)\b|[^\x00-\xff]/is;
+	return () if $sql =~ /\\|\bCOPY\b.*\bSTD(?:IN|OUT)\b|\b(?:ATOMIC|RULE)\b/is;
 	my @statements;
 	while ($sql =~ /\G((?>[^'"\$;\/-]+|'[^']*'|"[^"]*"|(\$\w*\$).*?\2|--[^\n]*|\/\*.*?\*\/|[\$\/-])++)(?:;|\z)|\G;/gcs)
 	{
@@ -249,6 +249,7 @@ sub run_statements
 {
 	my ($node, $db, $sql) = @_;
 	return if grep { defined $ENV{$_} } qw(PGPASSWORD PGPASSFILE PGSERVICE PGCLIENTENCODING PGTZ PGDATESTYLE);
+	utf8::encode($sql) if utf8::is_utf8($sql);
 	my @statements = statements_of($sql) or return;
 	my @params = (user => $ENV{PGUSER}, options => $ENV{PGOPTIONS}, application_name => $ENV{PGAPPNAME} // 'psql');
 	my $key = join "\0", $node->host, $node->port, $db, map { $_ // '' } @params;
