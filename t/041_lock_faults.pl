@@ -190,7 +190,7 @@ SQL
 	});
 	open_gate();
 	goes_on_ok($dump, $request, 'a worker that was replaced',
-		qr/^pg_pardump: warning: lost the connection while [^\n]*\n[^\n]*(\n\s[^\n]*)*\n$/);
+		qr/^pg_pardump: warning: lost the connection of a worker; [^\n]*\n[^\n]*(\n\s[^\n]*)*\n[^\n]*detail: The worker was dumping [^\n]*\n$/);
 }
 
 # of a batch of tables, by workers and in the midst of others

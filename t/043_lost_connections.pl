@@ -33,8 +33,8 @@ sub warned
 	my ($job, @numbers) = @_;
 	my $text = join '', map {
 		my $delay = sprintf '%.1f', 0.5 * 2**($_ - 1);
-		"(?s:.*)warning: lost the connection while dumping $job; retry $_ of \\d+ in $delay s"
-		  . "\\npg_pardump: detail: $terminated"
+		"(?s:.*)warning: lost the connection of a worker; retry $_ of \\d+ in $delay s"
+		  . "\\npg_pardump: detail: $terminated(?s:.*?)\\npg_pardump: detail: The worker was dumping $job\\."
 	} @numbers;
 	return qr/^$text/;
 }
@@ -84,7 +84,7 @@ sub warned
 	terminate($node, value($node, 'postgres', "SELECT pid FROM pg_stat_activity WHERE $waiting"));
 	$locker->('ROLLBACK');
 	survived_ok($dump, 'a session is lost while it reads large objects',
-		qr/lost the connection while dumping 40 large objects, 1001 to 1040; retry 1 of 5 .*detail: Query failed: FATAL:  terminating/s);
+		qr/lost the connection of a worker; retry 1 of 5 .*detail: Query failed: FATAL:  terminating.*detail: The worker was dumping 40 large objects, 1001 to 1040\./s);
 	$locker->();
 }
 
@@ -105,7 +105,7 @@ foreach my $gate (42, 43)
 	open_gate();
 	my $job = $gate == 42 ? $chunk : qr/table public\.in_batch/;
 	survived_ok($dump, "workers killed in $what",
-		qr/(warning: a worker process was killed while dumping $job; retry 1 of 5 in 0\.5 s\n.*detail: The process was terminated by SIGKILL.*){${\scalar @old}}/s);
+		qr/(warning: a worker process was killed; retry 1 of 5 in 0\.5 s\n[^\n]*detail: The process was terminated by SIGKILL[^\n]*\n[^\n]*detail: The worker was dumping $job.*){${\scalar @old}}/s);
 }
 {
 	my $dump = stuck_dump(42, 2, '--retries=0');
@@ -222,7 +222,7 @@ foreach my $given (0, 1)
 	terminate($node, leader_backend());
 	open_gate();
 	survived_ok($dump, 'all sessions are lost, one after the other',
-		qr/$leader_lost.*(lost the connection while .*){2}$leader_lost/s);
+		qr/$leader_lost.*(lost the connection of a worker; .*){2}$leader_lost/s);
 	change_back();
 }
 # A worker without a job does not notice that its session is lost.  The leader

@@ -60,7 +60,7 @@ sub both_busy_ok
 	return;
 }
 
-my $lost = qr/warning: lost the connection while dumping .*; retry 1 of 5/;
+my $lost = qr/warning: lost the connection of a worker; retry 1 of 5/;
 my $closed = qr/server closed the connection unexpectedly|could not (receive data from|send data to) server|Connection reset/;
 
 network_ok('a proxy that does nothing', [], qr/^$/);

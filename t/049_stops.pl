@@ -44,7 +44,7 @@ sub stop_process
 	stop_process($worker);
 	open_gate();
 	survived_ok($dump, 'a worker is stopped while it waits for the server',
-		qr/^(|pg_pardump: warning: lost the connection while .*; retry 1 of 5 .*\n.*--stall-timeout.*\n)$/);
+		qr/^(|pg_pardump: warning: lost the connection of a worker; retry 1 of 5 .*\n.*--stall-timeout.*\n.*detail: The worker was dumping .*\n)$/);
 }
 {
 	my $dump = start_dump($connstr, '-j2', '-Z0', '--stall-timeout=1', '-r', '256k',

@@ -213,7 +213,7 @@ SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'COPY%'
 SQL
 open_gate();
 is(end_dump($dump), 0, 'a lost connection: exit code');
-like($dump->{err}, qr/warning: lost the connection while dumping table slow\.guarded/,
+like($dump->{err}, qr/warning: lost the connection of a worker; .*detail: The worker was dumping table slow\.guarded\./s,
 	'a lost connection: a retry');
 unlink glob "$dir/*.done";
 my ($data) = glob "$dir/*.dat";
@@ -233,7 +233,7 @@ foreach my $action ('stall', 'reset')
 		'--stall-timeout=1', '-d',
 		"host=127.0.0.1 port=$proxy->{port} dbname=pipe sslmode=disable gssencmode=disable");
 	is($rc, 0, "$action: exit code");
-	like($err, qr/warning: lost the connection while dumping table data\.big; retry 1/,
+	like($err, qr/warning: lost the connection of a worker; retry 1.*detail: The worker was dumping table data\.big\./s,
 		"$action: a retry");
 	my @published = split /\n/, slurp_file("$dir/order");
 	is_deeply([ sort @published ], [ sort @whole, grep { !/order/ } data_files($dir) ],

@@ -98,7 +98,7 @@ sub failed_ok
 	return;
 }
 
-my $lost = qr/warning: lost the connection while .*retry 1 of 5/;
+my $lost = qr/warning: lost the connection of a worker; retry 1 of 5/;
 
 # ---- lost connections and killed workers
 
@@ -113,7 +113,7 @@ my $lost = qr/warning: lost the connection while .*retry 1 of 5/;
 }
 
 # the message if another process kills a worker
-my $killed = qr/warning: a worker process was killed while copying .*public\.gated; retry 1 of 5/;
+my $killed = qr/warning: a worker process was killed; retry 1 of 5.*detail: The worker was copying [^\n]*public\.gated\./s;
 
 sub kill_workers
 {

@@ -165,7 +165,7 @@ foreach my $fault ([ 'CREATE TABLE', 'TABLE public\.small' ], [ 'CREATE TRIGGER'
 	terminate($target, at_gate($target));
 	open_gate();
 	is(end_dump($copy), 0, "a connection is lost, $tag, with retries: exit code");
-	like($copy->{err}, qr/warning: lost the connection while processing $what; retry 1 of 5/,
+	like($copy->{err}, qr/warning: lost the connection of a worker; retry 1 of 5.*detail: The worker was processing $what\./s,
 		"a connection is lost, $tag, with retries: retry");
 	unlike($copy->{err}, qr/error: /, "a connection is lost, $tag, with retries: no error");
 	is(value($target, $db, 'SELECT count(*), (SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal) FROM small'), '1|1',

@@ -225,7 +225,7 @@ one_error_ok($roles, 'no role', qr/role "rich" does not exist/, []);
 	my $log = new_path('log');
 	my ($rc, undef, $err) = run_parrestore($node, $db, $stocks, '-a', '-t', 'toast', "--log-json=$log");
 	is($rc, 0, 'lost: exit code');
-	like($err, qr/warning: lost the connection while .*terminating connection/s, 'lost: message');
+	like($err, qr/warning: lost the connection of a worker; .*terminating connection.*detail: The worker was restoring table public\.toast/s, 'lost: message');
 	is(value($node, $db, 'SELECT count(*), count(DISTINCT id) FROM toast'), '1500|1500', 'lost: each row once');
 	my @events = map { decode_json($_) } split /\n/, slurp_file($log);
 	is(scalar(grep { $_->{event} eq 'retry' } @events), 2, 'lost: retries');

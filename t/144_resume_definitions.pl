@@ -111,7 +111,7 @@ foreach (
 	else
 	{
 		my $rc = end_dump($run);
-		like($run->{err}, qr/lost the connection while /, "$name: message about the lost connection");
+		like($run->{err}, qr/lost the connection of a worker; /, "$name: message about the lost connection");
 		restored_as_stock_ok($node, $db, $stock, $rc, $run->{err}, $name);
 	}
 	stop_stopper($stopper);

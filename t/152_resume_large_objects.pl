@@ -205,7 +205,7 @@ foreach my $name (grep { /stock|older/ } sort keys %archives)
 		else
 		{
 			my $rc = end_dump($run);
-			like($run->{err}, qr/lost the connection while /, "$title: it says so");
+			like($run->{err}, qr/lost the connection of a worker; /, "$title: it says so");
 			restored_as_stock_ok($node, $db, $stock, $rc, $run->{err}, $title);
 		}
 		stop_stopper($stopper);

@@ -60,7 +60,7 @@ foreach my $try (
 	my ($moments, $run) = held_run($node, \@patterns, $what, $moment, [], '-j2', @options);
 	moment_go_on($moments);
 	is(end_dump($run), 0, "lost while $what: exit code");
-	like($run->{err}, qr/^pg_parbasebackup: warning: lost the connection while reading file .*; retry 1 of 5/m,
+	like($run->{err}, qr/^pg_parbasebackup: warning: lost the connection of a worker; retry 1 of 5(?s:.*)detail: The worker was reading file "/m,
 		"lost while $what: message");
 	is_deeply([ differences($whole, $run->{dir}, $made) ], [], "lost while $what: the backup has the same contents");
 	verify_backup_ok($run->{dir}, "lost while $what");
@@ -76,7 +76,7 @@ foreach my $try (
 	sql($node, 'postgres', 'CHECKPOINT');
 	moment_go_on($moments);
 	is(end_dump($run), 0, 'lost when a piece of a tar file has come: exit code');
-	like($run->{err}, qr/lost the connection while reading file "\Q$large\E"; retry 1 of 5/, 'lost when a piece of a tar file has come: message');
+	like($run->{err}, qr/lost the connection of a worker; retry 1 of 5.*detail: The worker was reading file "\Q$large\E"\./s, 'lost when a piece of a tar file has come: message');
 	my $dir = new_path('extracted');
 	my ($rc, undef, $err) = run_program('pg_parbasebackup', '--extract', $run->{dir}, '-D', $dir, '--no-sync');
 	is("$rc$err", '0', 'lost when a piece of a tar file has come: exit code and messages of --extract');
@@ -94,7 +94,7 @@ foreach my $options ([], [ '-Ft', '-Z', 'server-zstd:1' ], [ '-Ft', '-Z', 'zstd:
 	kill KILL => @workers;
 	moment_go_on($moments);
 	is(end_dump($run), 0, "$what: exit code") or diag($run->{err});
-	like($run->{err}, qr/^pg_parbasebackup: warning: a worker process was killed while reading file .*; retry 1 of 5/m, "$what: a message");
+	like($run->{err}, qr/^pg_parbasebackup: warning: a worker process was killed; retry 1 of 5(?s:.*)detail: The worker was reading file "/m, "$what: a message");
 	my $dir = $run->{dir};
 	if (@$options)
 	{
@@ -143,7 +143,7 @@ sql($node, 'postgres', "CREATE TABLESPACE old LOCATION '$place'");
 	sql($node, 'postgres', 'DROP TABLE gone; CHECKPOINT');
 	moment_go_on($moments);
 	is(end_dump($run), 0, 'gone when it is read again: exit code');
-	like($run->{err}, qr/(?:was|while) reading file "\Q$gone\E".*; retry 1 of 5/, 'gone when it is read again: message');
+	like($run->{err}, qr/retry 1 of 5.*detail: The worker was reading file "\Q$gone\E"/s, 'gone when it is read again: message');
 	ok(!-e "$run->{dir}/$gone", 'gone when it is read again: the file is not in the backup');
 	verify_backup_ok($run->{dir}, 'gone when it is read again');
 	stop_moments($moments);

@@ -62,7 +62,7 @@ sub by_proxy
 
 # ---- workers: the leader's session is 0, that of the list 1
 
-foreach my $try ([ 100_000, qr/lost the connection while reading file .*/ ], [ 1, qr/a connection was lost or could not be opened|lost the connection .*/ ])
+foreach my $try ([ 100_000, qr/lost the connection of a worker/ ], [ 1, qr/a connection was lost or could not be opened|lost the connection of a worker/ ])
 {
 	my ($bytes, $doing) = @$try;
 	my $what = "a worker's proxy stalls after $bytes bytes";
@@ -85,7 +85,7 @@ foreach my $try (
 	my ($what, $moment, @options) = @$try;
 	my ($moments, $run) = held_run($node, \@patterns, $what, $moment, [], '-j2', '--stall-timeout=1', @options);
 	is(end_dump($run), 0, "silence when $what: exit code");
-	like($run->{err}, qr/^pg_parbasebackup: warning: lost the connection while reading file .*; retry 1 of 5.*\n.*$silence/m,
+	like($run->{err}, qr/^pg_parbasebackup: warning: lost the connection of a worker; retry 1 of 5.*\n.*$silence(?s:.*)detail: The worker was reading file "/m,
 		"silence when $what: a message");
 	no_sessions_ok("silence when $what");
 	stop_moments($moments);

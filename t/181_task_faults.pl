@@ -114,7 +114,7 @@ foreach my $fault (
 		q{SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory'}));
 	open_gate();
 	archive_ok($dump, 'sessions of tasks ended',
-		qr/warning: lost the connection while dumping /);
+		qr/warning: lost the connection of a worker; .*detail: The worker was dumping /s);
 }
 
 # ---- a disk is full, for the only task, once
@@ -176,7 +176,7 @@ task() {
 SH
 	open_gate();
 	archive_ok($dump, 'a worker stalls',
-		qr/warning: lost the connection while dumping .*detail: Received no data from the server for longer than --stall-timeout/s);
+		qr/warning: lost the connection of a worker; .*detail: Received no data from the server for longer than --stall-timeout/s);
 	stop_proxy($proxy);
 }
 {

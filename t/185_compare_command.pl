@@ -125,7 +125,7 @@ nothing_left_ok($node, $archives{ours}, 'the same');
 	kill KILL => children($run->{pid});
 	cut($stopper);
 	is(end_dump($run), 0, 'a worker is killed: exit code');
-	like($run->{err}, qr/warning: a worker process was killed while comparing .*; retry 1 of 5/, 'a worker is killed: retry');
+	like($run->{err}, qr/warning: a worker process was killed; retry 1 of 5.*detail: The worker was comparing /s, 'a worker is killed: retry');
 	stop_stopper($stopper);
 }
 

@@ -432,7 +432,7 @@ wait_in_run($dump, 'another one has its place', sub {
 });
 open_gates();
 is(end_dump($dump), 0, 'a worker is killed: exit code');
-like($dump->{err}, qr/^pg_pardump:gate2: warning: a worker process was killed while dumping/m, 'a worker is killed: warning');
+like($dump->{err}, qr/^pg_pardump:gate2: warning: a worker process was killed; .*^pg_pardump:gate2: detail: The worker was dumping /ms, 'a worker is killed: warning');
 unlike($dump->{err}, qr/error/, 'a worker is killed: no error');
 
 foreach my $signal (qw(INT TERM))

@@ -312,7 +312,7 @@ backup_pool_run(Backup *backup, const char *what, BackupMeanwhile meanwhile)
 	};
 	const WorkerTask task = {
 		.arg = &pool,
-		.doing = "reading %s",
+		.job_detail = "The worker was reading %s.",
 		.max_retries = (int) backup->options->retries,
 		.outlives_kill = true,
 		.start = backup_pool_start_worker,

@@ -797,7 +797,7 @@ compare_side_run(CompareSide *side)
 	PoolWatch	watch;
 	WorkerTask	task = {
 		.arg = side,
-		.doing = "comparing %s",
+		.job_detail = "The worker was comparing %s.",
 		.max_retries = (int) side->options->retries,
 		.outlives_kill = true,
 		.has_slots = true,

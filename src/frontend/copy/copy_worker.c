@@ -337,7 +337,7 @@ copy_worker_task(CopyWork *work)
 {
 	WorkerTask	task = {
 		.arg = work,
-		.doing = "copying %s",
+		.job_detail = "The worker was copying %s.",
 		.max_retries = (int) work->run->options->retries,
 		.outlives_kill = true,
 		.has_slots = true,

@@ -340,7 +340,7 @@ dump_worker_task(DumpPool *pool)
 {
 	WorkerTask	task = {
 		.arg = pool,
-		.doing = "dumping %s",
+		.job_detail = "The worker was dumping %s.",
 		.max_retries = (int) pool->run.options->retries,
 		.outlives_kill = pool->run.options->pipe_command == NULL,
 		.start = dump_worker_start,

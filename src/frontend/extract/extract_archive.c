@@ -760,7 +760,7 @@ extract_archive(const char *path, CompressMethod method,
 	};
 	const WorkerTask task = {
 		.arg = &extraction,
-		.doing = "extracting %s",
+		.job_detail = "The worker was extracting %s.",
 		.start = extract_archive_start,
 		.run = extract_archive_run,
 		.describe = extract_archive_describe,

@@ -116,7 +116,7 @@ analyze_target(const Target *target, const DumpTables *tables, const Toc *toc)
 	int			n_done = 0;
 	WorkerTask	task = {
 		.arg = &run,
-		.doing = "analyzing %s",
+		.job_detail = "The worker was analyzing %s.",
 		.max_retries = (int) target->options->retries,
 		.outlives_kill = true,
 		.has_slots = true,

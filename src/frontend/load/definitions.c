@@ -103,7 +103,7 @@ make_pass(const DefinitionWork *work, int first, int n_workers, bool builds)
 	PoolWatch	watch = progress_watch();
 	WorkerTask	task = {
 		.arg = pool,
-		.doing = "processing %s",
+		.job_detail = "The worker was processing %s.",
 		.max_retries = (int) stages->setup.options->retries,
 		.outlives_kill = true,
 		.has_slots = true,

@@ -564,7 +564,7 @@ builder_main(IndexBuilder *builder)
 	PoolWatch	watch = worker_pool_no_watch;
 	WorkerTask	task = {
 		.arg = builder,
-		.doing = "building %s",
+		.job_detail = "The worker was building %s.",
 		.max_retries = (int) builder->plan.stages->setup.options->retries,
 		.outlives_kill = true,
 		.has_slots = true,

@@ -168,13 +168,13 @@ typedef struct WorkerPool
  */
 
 /*
- * A description of the worker's current or last work, "dumping table a";
- * owned.
+ * A message's detail about the worker's current or last job, "The worker was
+ * dumping table a."; owned.
  */
 static char *
-describe_work(WorkerPool *pool, const Worker *worker)
+describe_job(WorkerPool *pool, const Worker *worker)
 {
-	return psprintf(pool->task->doing,
+	return psprintf(pool->task->job_detail,
 					pool->task->describe(pool->task->arg, worker->job,
 										 pool->steps[worker - pool->workers]));
 }
@@ -189,31 +189,25 @@ replace_later(WorkerPool *pool, Worker *worker, bool killed)
 	int			delay_ms = retry_later(&worker->retry);
 
 	worker_process_show_words(worker->process);
-	if (worker->job == NO_JOB)
-		pg_log_warning(killed ?
-					   "a worker process was killed; retry %d of %d in %.1f s" :
-					   "a connection was lost or could not be opened; retry %d of %d in %.1f s",
-					   worker->retry.n, pool->task->max_retries,
-					   delay_ms / 1000.0);
-	else
-	{
-		pg_log_warning(killed ?
-					   "a worker process was killed while %s; retry %d of %d in %.1f s" :
-					   "lost the connection while %s; retry %d of %d in %.1f s",
-					   describe_work(pool, worker), worker->retry.n,
-					   pool->task->max_retries, delay_ms / 1000.0);
-
-		/*
-		 * Remove the partial file of the lost worker before another process
-		 * makes it again, because files are created with O_EXCL.
-		 */
-		if (pool->task->reset)
-			pool->task->reset(pool->task->arg, worker->job);
-	}
+	pg_log_warning(killed ?
+				   "a worker process was killed; retry %d of %d in %.1f s" :
+				   worker->job == NO_JOB ?
+				   "a connection was lost or could not be opened; retry %d of %d in %.1f s" :
+				   "lost the connection of a worker; retry %d of %d in %.1f s",
+				   worker->retry.n, pool->task->max_retries, delay_ms / 1000.0);
 	if (killed)
 		pg_log_warning_detail("The process was terminated by SIGKILL, which the kernel sends if memory runs out.");
 	else
 		pg_log_warning_detail("%s", message_sentence(worker_process_lost_cause(worker->process)));
+	if (worker->job != NO_JOB)
+		pg_log_warning_detail("%s", describe_job(pool, worker));
+
+	/*
+	 * Remove the partial file of the lost worker before another process makes
+	 * it again, because files are created with O_EXCL.
+	 */
+	if (worker->job != NO_JOB && pool->task->reset)
+		pool->task->reset(pool->task->arg, worker->job);
 	resetPQExpBuffer(&worker->process->words);
 }
 
@@ -312,7 +306,7 @@ give_up(WorkerPool *pool, const Worker *worker, pid_t pid, int status,
 		pg_log_error("worker process %d failed with exit code %d",
 					 (int) pid, WEXITSTATUS(status));
 	if (worker->job != NO_JOB)
-		pg_log_error_detail("The worker was %s.", describe_work(pool, worker));
+		pg_log_error_detail("%s", describe_job(pool, worker));
 	if ((cause || killed) && worker->retry.n > 0)
 		pg_log_error_detail("The job was tried %d times.", worker->retry.n + 1);
 

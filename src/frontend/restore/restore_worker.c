@@ -986,7 +986,7 @@ restore_worker_task(RestoreWork *work)
 {
 	WorkerTask	task = {
 		.arg = work,
-		.doing = "restoring %s",
+		.job_detail = "The worker was restoring %s.",
 		.max_retries = (int) work->run->options->retries,
 		.outlives_kill = true,
 		.has_slots = true,

@@ -735,7 +735,7 @@ run_workers(VerifyRun *run)
 	PoolWatch	watch = progress_watch();
 	WorkerTask	task = {
 		.arg = run,
-		.doing = "verifying %s",
+		.job_detail = "The worker was verifying %s.",
 		.start = verify_start_worker,
 		.run = verify_run_job,
 		.describe = verify_describe_job,

@@ -92,7 +92,7 @@ sub survived_ok
 	ok(-f "$dump->{dir}/toc.dat", "$what: an archive")
 	  or return;
 	is(read_manifest($dump->{dir})->{Retries},
-		scalar(() = $dump->{err} =~ /(?:lost the connection while|a worker process was killed while) dumping/g), "$what: retries in the manifest");
+		scalar(() = $dump->{err} =~ /detail: The worker was dumping /g), "$what: retries in the manifest");
 	wait_until('no session', sub { sessions($node) == 0 });
 	same_when_restored_ok($node, $dump->{dir}, $original, $what);
 	return;
