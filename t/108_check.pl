@@ -153,16 +153,16 @@ SQL
 # ---- connections
 
 sql($node, 'shop', 'CREATE ROLE few LOGIN IN ROLE pg_read_all_data, pg_read_all_stats CONNECTION LIMIT 3');
-check_ok('connections', ['error: server "[^"]+" has only 2 of 3 needed connections left\n  hint: Use --jobs=1\.'],
+check_ok('connections', ['error: server "[^"]+" has only 2 of 3 needed connections left\n  hint: Use --jobs=1, or increase .*'],
 	@db, '-U', 'few', '-j3');
 {
 	# pg_dump has no connection, and writes to standard error
 	sql($node, 'shop', 'CREATE ROLE one LOGIN CONNECTION LIMIT 1; GRANT pg_read_all_data TO one');
 	my ($rc, $out) = run_program('sh', '-c', 'exec "$@" 2>&1', 'sh', 'pg_pardump', '--check', @db, '-U', 'one');
-	like($out, qr/\Apg_dump: error: .*too many connections .*\nerror: server "[^"]+" has only 0 of \d needed connections left\n  hint: End .*\n  hint: Or raise .*\nerror: pg_dump failed /,
+	like($out, qr/\Apg_dump: error: .*too many connections .*\nerror: server "[^"]+" has only 0 of \d needed connections left\n  hint: End other sessions, or increase .*\nerror: pg_dump failed /,
 		'a message of pg_dump: on a line of its own');
 }
-check_ok('connections, just enough', ['warning: server "[^"]+" has no spare connection\n  detail: .*\n  hint: Use --jobs=1\.'],
+check_ok('connections, just enough', ['warning: server "[^"]+" has no spare connection\n  detail: .*\n  hint: Use --jobs=1, or increase .*'],
 	@db, '-U', 'few', '-j2');
 
 check_ok('connections of tasks', ['warning: server "[^"]+" has only 2 of 6 needed connections left\n  detail: Number of concurrent tasks: 3\.\n  hint: Run fewer tasks at a time'],

@@ -190,7 +190,7 @@ worker_processes_have_files(int n, int n_more)
 	if (n_more > 0)
 		pg_log_error_detail("This number includes a connection to each of %d database%s.",
 							n_more, units_plural(n_more));
-	pg_log_error_hint("Use a smaller number for --jobs, or raise the limit by \"ulimit -n\".");
+	pg_log_error_hint("Use a smaller number for --jobs, or increase the limit with \"ulimit -n\".");
 	return false;
 }
 

@@ -519,31 +519,37 @@ connection_limit_report_hidden(const PGconn *conn, int at_least, int needed)
 	pg_log_warning_detail("Without the privileges of pg_read_all_stats, the role cannot see which sessions are client sessions.");
 }
 
-/* The last hint: the limit to raise. */
-static void
-hint_at_limit(int level, const PGconn *conn, const ConnectionsLeft *left)
-{
-	if (left->limit == CONNECTION_LIMIT_ROLE)
-		pg_log_generic(level, PG_LOG_HINT,
-					   "Or raise the connection limit of role \"%s\".",
-					   printable(PQuser(conn)));
-	else if (left->limit == CONNECTION_LIMIT_DATABASE)
-		pg_log_generic(level, PG_LOG_HINT,
-					   "Or raise the connection limit of database \"%s\".",
-					   printable(PQdb(conn)));
-	else
-		pg_log_generic(level, PG_LOG_HINT, "Or raise max_connections.");
-}
-
 void
 connection_limit_hint(int level, const PGconn *conn,
 					  const ConnectionsLeft *left, int jobs)
 {
-	if (jobs > 0)
-		pg_log_generic(level, PG_LOG_HINT, "Use --jobs=%d.", jobs);
+	const char *role = left->limit == CONNECTION_LIMIT_ROLE ?
+		printable(PQuser(conn)) : NULL;
+	const char *database = left->limit == CONNECTION_LIMIT_DATABASE ?
+		printable(PQdb(conn)) : NULL;
+
+	if (role && jobs > 0)
+		pg_log_generic(level, PG_LOG_HINT,
+					   "Use --jobs=%d, or increase the connection limit of role \"%s\".",
+					   jobs, role);
+	else if (role)
+		pg_log_generic(level, PG_LOG_HINT,
+					   "End other sessions, or increase the connection limit of role \"%s\".",
+					   role);
+	else if (database && jobs > 0)
+		pg_log_generic(level, PG_LOG_HINT,
+					   "Use --jobs=%d, or increase the connection limit of database \"%s\".",
+					   jobs, database);
+	else if (database)
+		pg_log_generic(level, PG_LOG_HINT,
+					   "End other sessions, or increase the connection limit of database \"%s\".",
+					   database);
+	else if (jobs > 0)
+		pg_log_generic(level, PG_LOG_HINT,
+					   "Use --jobs=%d, or increase max_connections.", jobs);
 	else
-		pg_log_generic(level, PG_LOG_HINT, "End other sessions.");
-	hint_at_limit(level, conn, left);
+		pg_log_generic(level, PG_LOG_HINT,
+					   "End other sessions, or increase max_connections.");
 }
 
 void

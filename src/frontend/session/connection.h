@@ -141,7 +141,7 @@ extern void connection_limit_report_hidden(const PGconn *conn, int at_least,
 
 /*
  * The hint of such a message: how many jobs there is room for (may be 0), and
- * the limit to raise.
+ * the limit to increase.
  */
 extern void connection_limit_hint(int level, const PGconn *conn,
 								  const ConnectionsLeft *left, int jobs);
