@@ -255,7 +255,7 @@ sub blind_dump
 sub blind_ok
 {
 	my ($what, $server, @options) = @_;
-	my $words = qr/cannot check whether snapshots of $server are complete/;
+	my $words = qr/could not check whether snapshots of $server are complete/;
 	like(blind_dump(@options), qr/^1 pg_pardump: error: $words\n/, "the role cannot read the file, $what");
 	like(blind_dump(@options, '--allow-affected-standby'), qr/^0 pg_pardump: warning: $words; .*the standby might be damaged\n/,
 		"the role cannot read the file, $what, --allow-affected-standby");

@@ -271,7 +271,7 @@ refused_ok('--all-databases', 'pg_pardump', '--no-sync', '--all-databases', '-d'
 	my @blind = ('pg_pardump', '--no-sync', @as_dumper, '-d', $db, '--no-extension');
 	my ($rc, undef, $err) = run_program(@blind, '-f', new_path('blind'));
 	is($rc, $affected ? 1 : 0, 'no role may read the file: exit code');
-	like($err, qr/^pg_pardump: error: cannot check whether snapshots of this standby are complete\n.*\n.*; PostgreSQL \d+\.\d+ fixes this bug\.\n.*hint: Update the standby, .*\n.*hint: .*CREATE EXTENSION pg_pardump;\n.*hint: .*--allow-affected-standby/m,
+	like($err, qr/^pg_pardump: error: could not check whether snapshots of this standby are complete\n.*\n.*; PostgreSQL \d+\.\d+ fixes this bug\.\n.*hint: Update the standby, .*\n.*hint: .*CREATE EXTENSION pg_pardump;\n.*hint: .*--allow-affected-standby/m,
 		'no role may read the file: message') if $affected;
 	sql($primary, 'db', 'GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) TO dumper');
 	replay();
@@ -306,7 +306,7 @@ unharmed_ok('64 subtransactions') if $overflow;
 	is($rc, 0, '--allow-affected-standby: exit code');
 	is(rows_in($dir), "$now: $rows", '--allow-affected-standby: rows');
 	is($err, '', 'a server that is not affected: no warning') if !$affected;
-	is(scalar(() = $err =~ /^pg_pardump: warning: cannot check whether snapshots of this standby are complete; .*the standby might be damaged$/mg), 1,
+	is(scalar(() = $err =~ /^pg_pardump: warning: could not check whether snapshots of this standby are complete; .*the standby might be damaged$/mg), 1,
 		'--allow-affected-standby: one warning') if $affected;
 }
 
@@ -464,7 +464,7 @@ dump_refused_ok('wal_level = logical, --also-from', @from_all);
 	($rc, undef, $err) = run_program('pg_pardump', '--no-sync', @as_dumper, '-d', $db, '--no-extension', '-f', new_path('promoted'),
 		"--snapshot=$snapshot");
 	is($rc, $affected ? 1 : 0, 'a promotion, no role may read the file: exit code');
-	like($err, qr/error: cannot check whether snapshots of this server are complete/, 'a promotion, no role may read the file: message')
+	like($err, qr/error: could not check whether snapshots of this server are complete/, 'a promotion, no role may read the file: message')
 	  if $affected;
 	$psql->();
 	is(rows_of($standby), "$now: $rows", 'a promotion: rows');

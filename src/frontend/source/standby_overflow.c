@@ -212,13 +212,13 @@ judge_version(OverflowLook *look)
 	fixed = fixed_words(look->conn);
 	if (look->options->allow_affected_standby)
 	{
-		pg_log_warning("cannot check whether snapshots of %s are complete; rows might be wrong, and the standby might be damaged",
+		pg_log_warning("could not check whether snapshots of %s are complete; rows might be wrong, and the standby might be damaged",
 					   server);
 		pg_log_warning_detail("Because of a bug, the server might export a snapshot without the running transactions, and the role may not read the file of the snapshot.");
 		pg_log_warning_detail("%s", fixed);
 		return;
 	}
-	pg_log_error("cannot check whether snapshots of %s are complete", server);
+	pg_log_error("could not check whether snapshots of %s are complete", server);
 	pg_log_error_detail("Because of a bug, the server might export a snapshot without the running transactions; then rows are wrong, and the standby might be damaged.  The role may not read the file of the snapshot.");
 	pg_log_error_detail("%s", fixed);
 	pg_log_error_hint("Update the standby, or dump the primary.");
