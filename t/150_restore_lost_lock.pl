@@ -183,7 +183,7 @@ SQL
 	$session->('SELECT pg_advisory_unlock(8)');
 	end_dump($holder);
 	is(end_dump($run), 1, 'a log of another role: exit code');
-	like($run->{err}, qr/error: schema pardump_restore on the target no longer belongs to this run\n.*detail: .*\n.*hint: Run the restore again, into an empty database or with --clean\./, 'a log of another role: message');
+	like($run->{err}, qr/error: schema pardump_restore on the target no longer belongs to this run\n.*detail: .*\n.*hint: Run the same command again, into an empty database or with --clean\./, 'a log of another role: message');
 	is(value($node, $db, 'SELECT is_called FROM pardump_restore.caught'), 'f', 'a log of another role: nothing of it is called');
 	$session->();
 }

@@ -372,7 +372,7 @@ SKIP:
 	$node->stop('immediate');
 	$node->start;
 	refused_ok($db, $ours, 'logged, crash',
-		qr/cannot be resumed: the set of unlogged tables has changed since the restore started\n.*hint: Run the restore again without --resume, into an empty database or with --clean\.$/m);
+		qr/cannot be resumed: the set of unlogged tables has changed since the restore started\n.*hint: Run the same command without --resume, into an empty database or with --clean\.$/m);
 	sql($node, $db, 'ALTER TABLE leaf SET UNLOGGED');
 	is(value($node, $db, 'SELECT count(*) FROM leaf'), 3000, 'unlogged, crash: rows are still there');
 	my $refused = qr/cannot be resumed: unlogged table public\.leaf contains rows that were not loaded after the crash of the target\n.*hint: Truncate the table, and resume the restore\.$/m;

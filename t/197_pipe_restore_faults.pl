@@ -296,7 +296,7 @@ foreach my $jobs ('-j1', '-j3')
 	my ($events, $metrics) = (new_path('events'), new_path('metrics'));
 	$db = pipe_copy();
 	$err = pipe_failed($db, 'other rows first', failing_command($stock_plain, $big, $attempts), '--retries=2', @pieces, "--log-json=$events", "--metrics=$metrics");
-	like($err, qr/error: could not read data of entry \d+, TABLE DATA "[^"]*": its beginning differs from what was read before\n.*^pg_parrestore: hint: The committed rows might be wrong\.  Run the restore again without --resume, /ms, 'other rows first: message');
+	like($err, qr/error: could not read data of entry \d+, TABLE DATA "[^"]*": its beginning differs from what was read before\n.*^pg_parrestore: hint: The committed rows might be wrong\.  Run the same command without --resume, /ms, 'other rows first: message');
 	unlike($err, qr/with --resume\.$/m, 'other rows first: no advice to resume');
 	is(scalar(() = slurp_file($events) =~ /"event":"retry","[^\n]*big/g), 2, 'other rows first: events of retries');
 	like(slurp_file($metrics), qr/^pg_pardump_retries\{[^\n]*\} 2$/m, 'other rows first: retries in the metrics of a failed run');

@@ -24,7 +24,7 @@ my $node = start_pipe_shop('pipe_restore_pieces');
 my $stock = dump_ok($node, 'shop', 'stock', 'pg_dump', '-Z0');
 my $big = table_file($stock, 'big');
 my @pieces = ('--chunk-size=64kB');
-my $restart = qr/^pg_parrestore: detail: Parts of table public\.\w+ might have been committed\.\npg_parrestore: hint: The committed rows might be wrong\.  Run the restore again without --resume, /m;
+my $restart = qr/^pg_parrestore: detail: Parts of table public\.\w+ might have been committed\.\npg_parrestore: hint: The committed rows might be wrong\.  Run the same command without --resume, /m;
 
 sub commands_left { return (run_program('pgrep', '-fc', "^$sleep\$"))[1] + 0; }
 

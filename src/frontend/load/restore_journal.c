@@ -349,7 +349,7 @@ check_owner(const RestoreJournal *journal, PGconn *conn)
 	{
 		pg_log_error("schema " RESTORE_JOURNAL_SCHEMA " on the target no longer belongs to this run");
 		pg_log_error_detail("The schema was dropped or replaced during the run.");
-		pg_fatal_hint("Run the restore again, into an empty database or with --clean.");
+		pg_fatal_hint("Run the same command again, into an empty database or with --clean.");
 	}
 }
 

@@ -751,7 +751,7 @@ restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 		if (state == RESTORE_JOURNAL_GONE || !is_there(conn))
 		{
 			pg_log_error("another pg_parrestore was restoring into this database, and has just ended");
-			pg_log_error_hint("Check the contents of the database, and start the restore again if it is still needed.");
+			pg_log_error_hint("Check the contents of the database, and run the same command again if the restore is still needed.");
 			exit(1);
 		}
 	}

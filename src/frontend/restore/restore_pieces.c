@@ -311,7 +311,7 @@ end_restore(const PieceRun *run, bool differs)
 	if (differs)
 	{
 		*loader->must_restart = true;
-		pg_log_error_hint("The committed rows might be wrong.  Run the restore again without --resume, into an empty database or with --clean.");
+		pg_log_error_hint("The committed rows might be wrong.  Run the same command without --resume, into an empty database or with --clean.");
 	}
 	exit(1);
 }

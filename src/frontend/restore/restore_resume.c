@@ -119,7 +119,7 @@ refuse_to_resume(const char *problem, const char *hint)
 	pg_fatal_hint("%s", hint);
 }
 
-#define START_AGAIN_HINT "Run the restore again without --resume, into an empty database or with --clean."
+#define START_AGAIN_HINT "Run the same command without --resume, into an empty database or with --clean."
 
 /*
  * A crash emptied the tables that were unlogged at that time, so the same

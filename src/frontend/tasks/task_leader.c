@@ -655,7 +655,7 @@ check_commands(const TaskLeader *leader)
 		pg_log_error("attempt \"%s\" of a task has not ended",
 					 printable(collector->attempts[i].name));
 		pg_log_error_detail("A --pipe command of this attempt might still be running, and could replace a complete file with a partial one.");
-		pg_fatal_hint("End the commands of this attempt, and run the dump again.");
+		pg_fatal_hint("The name of the attempt contains the host and the process ID of the task.  End the processes that this task has started, and run the same command again.");
 	}
 }
 

@@ -361,7 +361,7 @@ task_server_check_leader(PGconn *conn, const char *run_id)
 	{
 		pg_log_error("the run of this plan has ended");
 		pg_log_error_detail("No session holds the run's lock on the server, so the snapshot of the run no longer exists.");
-		pg_fatal_hint("Start the run again with pg_pardump --tasks.");
+		pg_fatal_hint("Run pg_pardump --tasks again, which makes a new plan.");
 	}
 	return known;
 }
