@@ -288,7 +288,7 @@ CREATE FUNCTION pg_catalog.current_setting(text) RETURNS text LANGUAGE sql AS
 	\$\$ SELECT CASE \$1 WHEN 'block_size' THEN '$size' ELSE pg_catalog.true_setting(\$1) END \$\$;
 SQL
 	dump_failed_ok($node, start_dump($connstr), "blocks of $size bytes",
-		qr/error: unexpected answer from the server\n.*detail: The block size "$size" is invalid\.\n.*hint: If you connect through a pooler /);
+		qr/error: unexpected answer from the server\n.*detail: The block size "$size" is invalid\.\n.*hint: If you connect through a connection pooler /);
 	sql($node, 'app', <<'SQL');
 SET allow_system_table_mods = on;
 DROP FUNCTION pg_catalog.current_setting(text);

@@ -172,7 +172,7 @@ hold_gates($node, 'gated');
 		  . ' ALTER VIEW pg_catalog.pg_replication_slots SET (security_barrier = off)');
 	open_gate();
 	is(end_dump($dump), 0, 'no answer about the slot: exit code');
-	like(without_slot_warning($node, $dump->{err}), qr/\Apg_pardump: warning: could not check replication slot "mine": the server did not respond\n\z/,
+	like(without_slot_warning($node, $dump->{err}), qr/\Apg_pardump: warning: could not check replication slot "mine": the server did not respond\npg_pardump: detail: .*\npg_pardump: hint: Check the slot on the source: SELECT .*\n\z/,
 		'no answer about the slot: warning');
 	ok(-f "$dump->{dir}/toc.dat", 'no answer about the slot: the archive is complete');
 	hold('ROLLBACK');

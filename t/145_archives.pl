@@ -204,7 +204,7 @@ my $empty = new_path('empty');
 write_bytes($empty, '');
 foreach (
 	[ 'tar', stock_dump('tar', '-Ft'), qr/has an unsupported format \(tar\)\n.*hint: Restore it with pg_restore/ ],
-	[ 'a script', stock_dump('script', '-Fp'), qr/has an unsupported format \(plain text\)\n.*hint: Restore it with psql/ ],
+	[ 'a script', stock_dump('script', '-Fp'), qr/has an unsupported format \(plain text\)\n.*hint: Restore the script with psql/ ],
 	[ 'a text', $text, qr/is not an archive\n.*detail: The file is in none of the formats/ ],
 	[ 'nothing', $empty, qr/is not an archive\n.*detail: The file is in none of the formats/ ],
 	[ 'a FIFO', $fifo, qr/is neither a directory nor a regular file/ ],

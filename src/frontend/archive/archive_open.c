@@ -88,11 +88,11 @@ refuse_kind(const char *path, ArchiveKind kind)
 			return;
 		case ARCHIVE_TAR:
 			pg_log_error("archive \"%s\" has an unsupported format (tar)", path);
-			pg_log_error_hint("Restore it with pg_restore, or extract it with tar and specify the directory.");
+			pg_log_error_hint("Restore the archive with pg_restore, or extract the archive with tar and specify the directory.");
 			break;
 		case ARCHIVE_SCRIPT:
 			pg_log_error("archive \"%s\" has an unsupported format (plain text)", path);
-			pg_log_error_hint("Restore it with psql.");
+			pg_log_error_hint("Restore the script with psql.");
 			break;
 		case ARCHIVE_UNKNOWN:
 			pg_log_error("\"%s\" is not an archive", path);
@@ -199,8 +199,8 @@ read_manifest(Archive *archive)
 		pg_log_error("could not read the manifest of archive \"%s\"",
 					 archive->path);
 		pg_log_error_detail("%s", message_sentence(problem));
-		pg_fatal_hint("To find other damage, run pg_pardump --verify=\"%s\".  If the manifest is removed, the archive can be restored, but not verified.",
-					  archive->path);
+		pg_fatal_hint("To find other damage, run pg_pardump --verify=\"%s\".  To restore the archive without verification, remove file \"%s/%s\".",
+					  archive->path, archive->path, MANIFEST_NAME);
 	}
 }
 

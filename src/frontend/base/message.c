@@ -379,7 +379,10 @@ message_put_failure(void *arg)
 {
 	/* The reason may be only in the output of another program. */
 	if (counts.errors == 0)
+	{
 		pg_log_error("the check was not completed");
+		pg_log_error_hint("Look for messages of other programs on standard error.");
+	}
 	message_put_sum(arg);
 }
 

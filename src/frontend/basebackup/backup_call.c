@@ -338,7 +338,7 @@ note_range(const PieceCall *call, PGconn *conn, int i, int64 bytes, int64 crc)
 	if (bytes < -1 || bytes > range->length || crc < 0 || crc > PG_UINT32_MAX)
 		file_query_unexpected();
 	if (file->is_wal && bytes < range->length)
-		backup_read_wal_removed(file);
+		backup_read_wal_removed(backup, file);
 	if (call->layout->put_piece == NULL &&
 		(call->seen[i] == gone || (!gone && (int64) call->crcs[i] != crc)))
 		file_query_unexpected();

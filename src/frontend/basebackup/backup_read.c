@@ -326,7 +326,7 @@ take_value(PieceReader *reader, const char *data, uint32 len)
 	if (len > want)
 		file_query_unexpected();
 	if (file->is_wal && len < want)
-		backup_read_wal_removed(file);
+		backup_read_wal_removed(reader->backup, file);
 	if (reader->pos == 0)
 	{
 		INIT_CRC32C(reader->crc);
@@ -607,11 +607,13 @@ backup_read_replaced(const Backup *backup, bool *replaced)
 }
 
 void
-backup_read_wal_removed(const BackupFile *file)
+backup_read_wal_removed(const Backup *backup, const BackupFile *file)
 {
 	pg_log_error("requested WAL segment \"%s\" has already been removed",
 				 file->path);
-	pg_fatal_hint("Omit --no-slot, or increase wal_keep_size on the server.  If --no-slot was not specified, increase max_slot_wal_keep_size.");
+	pg_fatal_hint(backup->options->no_slot ?
+				  "Omit --no-slot, or increase wal_keep_size on the server." :
+				  "Increase max_slot_wal_keep_size on the server, and run the same command again.");
 }
 
 PGresult *

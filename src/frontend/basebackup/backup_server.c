@@ -87,7 +87,7 @@ query_row(PGconn *conn, const char *sql)
 	PGresult   *res = session_query(conn, sql);
 
 	if (PQntuples(res) != 1)
-		session_unexpected(psprintf("It contains %d rows instead of one: %s",
+		session_unexpected(psprintf("The number of rows is %d instead of 1: %s",
 									PQntuples(res), sql));
 	return res;
 }
@@ -247,8 +247,9 @@ backup_server_open(Backup *backup, const char *progname)
 	if (backup->server.has_checksums && !options->no_verify_checksums &&
 		backup->server.block_size != BLCKSZ)
 	{
-		pg_log_error("could not verify page checksums: the server's pages have %u bytes, but this program supports only pages of %d bytes",
-					 backup->server.block_size, BLCKSZ);
+		pg_log_error("could not verify page checksums");
+		pg_log_error_detail("The server's pages have %u bytes, but this program supports only pages of %d bytes.",
+							backup->server.block_size, BLCKSZ);
 		pg_fatal_hint("Use --no-verify-checksums.");
 	}
 }
@@ -279,7 +280,7 @@ backup_server_connect(const Backup *backup, bool in_leader)
 		result_number(res, 0, 1) != server->system_identifier)
 	{
 		pg_log_error("connections lead to different servers, or the server was restarted");
-		pg_fatal_hint("Connect to the server itself, not to a load balancer, and start the backup again.");
+		pg_fatal_hint("Connect to the server itself, not to a load balancer.");
 	}
 	check_standby(backup, result_is_true(res, 0, 2));
 	return conn;
@@ -434,7 +435,7 @@ backup_server_control_file(const Backup *backup)
 	pg_log_error("file \"%s\" is damaged", "global/pg_control");
 	pg_log_error_detail("Its checksum was wrong in %d attempts to read the file.",
 						CONTROL_FILE_TRIES);
-	pg_fatal_hint("Check it with pg_controldata on the server.");
+	pg_fatal_hint("Check the file with pg_controldata on the server.");
 }
 
 /*

@@ -485,8 +485,8 @@ is_there(GlobalsApply *apply, const char *statement)
 	result = PQntuples(res) > 0;
 	PQclear(res);
 	if (result)
-		pg_log_info(role ? "role \"%s\" already exists" :
-					"tablespace \"%s\" already exists", printable(name));
+		pg_log_info(role ? "role \"%s\" already exists, skipping" :
+					"tablespace \"%s\" already exists, skipping", printable(name));
 	return result;
 }
 

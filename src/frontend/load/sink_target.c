@@ -208,7 +208,7 @@ typedef struct TargetRowsSink
 	uint64		n_rows;			/* after sink_finish() */
 } TargetRowsSink;
 
-#define SINK_TARGET_HINT "Do not rename or replace tables of the target during the run."
+#define SINK_TARGET_HINT "Do not rename or replace tables of the target while this command runs.  Run the same command again."
 
 /* The server has refused a command, or the connection broke. */
 static void

@@ -534,7 +534,7 @@ target_check_triggers(PGconn *conn, const Options *options, const Oid *tables,
 		pg_log_error("--disable-triggers does not disable triggers that are enabled as ALWAYS or REPLICA");
 		pg_log_error_detail("Triggers: %s.",
 							printable(PQgetvalue(res, 0, 1)));
-		pg_fatal_hint("Disable these triggers, load the rows, and enable the triggers as before.");
+		pg_fatal_hint("Run ALTER TABLE ... DISABLE TRIGGER for these triggers, load the rows, and then run ALTER TABLE ... ENABLE ALWAYS TRIGGER or ENABLE REPLICA TRIGGER, as before.");
 	}
 }
 

@@ -627,9 +627,12 @@ archive_plan_refuse_parts(const ArchivePlan *plan)
 		const ManifestFile *file = plan->rows[i].want;
 
 		if (file && (file->where || file->sample || file->masks))
-			pg_fatal(file->masks ?
-					 "option --compare-with cannot be used: columns of table %s are masked in the archive" :
-					 "option --compare-with cannot be used: the archive contains only some rows of table %s",
-					 printable(plan->plan.tables->tables[plan->plan.chunks->files[i].table].name));
+		{
+			pg_log_error(file->masks ?
+						 "option --compare-with cannot be used: columns of table %s are masked in the archive" :
+						 "option --compare-with cannot be used: the archive contains only some rows of table %s",
+						 printable(plan->plan.tables->tables[plan->plan.chunks->files[i].table].name));
+			pg_fatal_hint("Use -L to leave out this table.");
+		}
 	}
 }

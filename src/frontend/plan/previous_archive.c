@@ -49,7 +49,7 @@ fingerprint_settings(PGconn *conn)
 		pg_log_error("could not read the settings that determine the text of rows");
 		pg_log_error_detail("The server returned %d rows for a query that returns one.",
 							PQntuples(res));
-		pg_fatal_hint("If you connect through a pooler or a proxy, connect to the server itself.");
+		pg_fatal_hint("If you connect through a connection pooler or a proxy, connect to the server itself.");
 	}
 	for (int i = 0; i < PQnfields(res); i++)
 		appendPQExpBuffer(&text, "%s%s = %s", i > 0 ? "; " : "",
@@ -398,7 +398,7 @@ previous_archive_check_again(const PreviousArchive *previous,
 	else
 		pg_log_error("the previous archive was replaced during the dump");
 	pg_log_error_detail("Files that were copied from the previous archive may contain other rows than its manifest describes.");
-	pg_fatal_hint("Verify the previous archive with --verify, and repeat the dump, with a new destination.");
+	pg_fatal_hint("Verify the previous archive with --verify, and run the same command again with a new destination.");
 }
 
 /* ----------

@@ -197,7 +197,7 @@ slot_check(PGconn *conn, const Options *options)
 	{
 		pg_log_error("all %s replication slots of the server are in use",
 					 PQgetvalue(res, 0, 2));
-		pg_log_error_hint("Drop one that is not needed, or increase max_replication_slots and restart the server.");
+		pg_log_error_hint("Drop a slot that is not needed, or increase max_replication_slots and restart the server.");
 	}
 	PQclear(res);
 	check_feedback(conn);
@@ -234,7 +234,7 @@ slot_check_opened(PGconn *replication_conn, PGconn *leader_conn)
 		pg_log_error_hint("The role needs the attribute REPLICATION: ALTER ROLE %s REPLICATION;",
 						  fmtId(PQuser(leader_conn)));
 	else
-		pg_log_error_hint("Let the role connect to the database in pg_hba.conf, and let max_wal_senders allow one more connection.");
+		pg_log_error_hint("Check that pg_hba.conf allows this connection, and that max_wal_senders is large enough.");
 	return false;
 }
 
@@ -697,12 +697,15 @@ logical_slot_recheck(const LogicalSlot *slot, const char *hint)
 	PGresult   *res = query_status(slot, &conn);
 	bool		usable = true;
 
-	if (res == NULL && PQstatus(conn) == CONNECTION_OK)
-		pg_log_warning("could not check replication slot \"%s\": the server did not respond",
-					   slot->name);
-	else if (PQresultStatus(res) != PGRES_TUPLES_OK)
-		pg_log_warning("could not check replication slot \"%s\": %s",
-					   slot->name, connection_words(conn));
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+	{
+		pg_log_warning("could not check replication slot \"%s\": %s", slot->name,
+					   res == NULL && PQstatus(conn) == CONNECTION_OK ?
+					   "the server did not respond" : connection_words(conn));
+		pg_log_warning_detail("The slot might have been dropped or invalidated.");
+		pg_log_warning_hint("Check the slot on the source: SELECT * FROM pg_replication_slots WHERE slot_name = '%s';",
+							slot->name);
+	}
 	else if (PQntuples(res) == 0)
 	{
 		pg_log_warning("replication slot \"%s\" was dropped by another session",

@@ -121,7 +121,7 @@ refuse_tables(const PGresult *res, const DumpTable *const *created, int n,
 		pg_log_error("the target already contains %d of the tables to be restored, but as foreign tables or as views with triggers",
 					 n_found);
 		pg_log_error_detail("Tables: %s.", names);
-		pg_log_error_hint("Drop or rename these first, or use --allow-existing to insert the rows of the archive into them, as pg_restore does.");
+		pg_log_error_hint("Drop or rename these tables first, or use --allow-existing to add the rows of the archive, as pg_restore does.");
 	}
 	else if (n_found > 0)
 	{
@@ -193,7 +193,7 @@ refuse_filled_extensions(PGconn *conn, const DumpTables *tables)
 		pg_log_error("the target already contains rows in table %s of extension \"%s\"",
 					 printable(found), printable(extension));
 		pg_log_error_detail("The archive would add rows to this table.");
-		pg_log_error_hint("Use --allow-existing to add the rows of the archive, or -L to leave them out.");
+		pg_log_error_hint("Use --allow-existing to add the rows of the archive, or -L to leave out the rows of this table.");
 	}
 }
 

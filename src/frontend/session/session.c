@@ -64,7 +64,7 @@ session_unexpected(const char *detail)
 {
 	pg_log_error("unexpected answer from the server");
 	pg_log_error_detail("%s", detail);
-	pg_fatal_hint("If you connect through a pooler or a proxy, connect to the server itself.");
+	pg_fatal_hint("If you connect through a connection pooler or a proxy, connect to the server itself.");
 }
 
 void
@@ -72,7 +72,7 @@ session_unexpected_extension(const char *detail)
 {
 	pg_log_error("unexpected answer from extension pg_pardump");
 	pg_log_error_detail("%s", detail);
-	pg_fatal_hint("Check that the library of the extension on the server is of this release.");
+	pg_fatal_hint("Install release " PARDUMP_VERSION " of extension pg_pardump on the server.");
 }
 
 /*
@@ -86,7 +86,7 @@ __wrap_PQgetvalue(const PGresult *res, int row, int column)
 {
 	if (row < 0 || row >= PQntuples(res) || column < 0 ||
 		column >= PQnfields(res))
-		session_unexpected(psprintf("It contains %d rows of %d columns.",
+		session_unexpected(psprintf("The number of rows is %d, and the number of columns is %d.",
 									PQntuples(res), PQnfields(res)));
 	return __real_PQgetvalue(res, row, column);
 }
@@ -126,7 +126,7 @@ void
 session_expect_tables(const PGresult *res, int n)
 {
 	if (PQntuples(res) != n)
-		session_unexpected(psprintf("It contains %d tables instead of %d.",
+		session_unexpected(psprintf("The number of tables is %d instead of %d.",
 									PQntuples(res), n));
 }
 
@@ -368,7 +368,7 @@ refuse_pooler(const PGconn *conn, const char *detail)
 	pg_log_error("the connection pooler at \"%s\", port %s, does not keep one server session for each client",
 				 printable(PQhost(conn)), PQport(conn));
 	pg_log_error_detail("%s", detail);
-	pg_fatal_hint("Connect to the server directly, or through a session pool (PgBouncer: pool_mode = session).");
+	pg_fatal_hint("Connect to the server directly, or through a connection pooler with session pooling (PgBouncer: pool_mode = session).");
 }
 
 /*

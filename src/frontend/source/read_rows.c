@@ -561,7 +561,7 @@ read_batch(PGconn *conn, const Oid *oids, int n_oids)
 	PGresult   *res = session_query_params(conn, sql, 0, NULL, 1);
 
 	if (PQntuples(res) != n_oids)
-		session_unexpected(psprintf("It contains %d large objects instead of %d.",
+		session_unexpected(psprintf("The number of large objects is %d instead of %d.",
 									PQntuples(res), n_oids));
 	free(sql);
 	free(array);

@@ -337,7 +337,7 @@ read_type(PGconn *conn, Oid table, int attnum)
 	ColumnType	result;
 
 	if (PQntuples(res) != 1)
-		session_unexpected(psprintf("It contains %d columns instead of one.",
+		session_unexpected(psprintf("The number of columns is %d instead of 1.",
 									PQntuples(res)));
 	result.name = pg_strdup(PQgetvalue(res, 0, 0));
 	result.base = result_oid(res, 0, 1);

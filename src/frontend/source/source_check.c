@@ -319,7 +319,7 @@ definitions(PGconn *conn, const DumpTables *tables, const PGresult *snapshot)
 	PGresult   *res = session_query_params(conn, definition_query, 2, params, 0);
 
 	if (PQntuples(res) != tables->n_tables || PQnfields(res) != N_FIELDS)
-		session_unexpected(psprintf("It contains %d tables instead of %d, or %d columns instead of %d.",
+		session_unexpected(psprintf("The number of tables is %d instead of %d, or the number of columns is %d instead of %d.",
 									PQntuples(res), tables->n_tables,
 									PQnfields(res), N_FIELDS));
 	return res;
@@ -603,7 +603,7 @@ hint_at_grant(PGconn *conn, const char *role)
 	appendStringLiteralConn(&sql, role, conn);
 	appendPQExpBufferStr(&sql, ") FROM pg_largeobject_metadata \\gexec");
 	/* The statement is at the end, so that it can be copied easily. */
-	pg_log_error_hint("Use --no-large-objects to dump none, or grant the privilege in this database, with psql and as a superuser: %s",
+	pg_log_error_hint("Use --no-large-objects to exclude large objects, or grant the privilege in this database, with psql and as a superuser: %s",
 					  sql.data);
 }
 
