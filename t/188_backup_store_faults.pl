@@ -356,7 +356,7 @@ foreach my $try ([ 'echo x && ', 'did not return file "backup.json" as the comma
 	is($rc, 2, 'fetch without pipe: exit code');
 	write_text($file, $text =~ s/^fetch = \K/exit 7; /mr);
 	chmod 0600, $file;
-	my $printed = failed_ok('fetch fails: --verify', 2, qr/failed: child process exited with exit code 7.*error: could not verify backup "shop\/$names[1]": pg_pardump --verify failed with exit code 1\n/s, '--verify', 'latest', $file);
+	my $printed = failed_ok('fetch fails: --verify', 2, qr/failed: child process exited with exit code 7.*error: could not verify backup "shop\/$names[1]": pg_pardump --verify failed with exit code 75\n/s, '--verify', 'latest', $file);
 	like($printed, qr/^verified 0 of 1 backup in \d+\.\d s: 0 archives good, 1 could not be verified\n  could not be verified: shop\/$names[1]\n\z/m, 'fetch fails: the summary');
 	is(statuses($file), "0 $names[0] not verified $names[1] UNREADABLE", 'fetch fails: it is recorded');
 	make_database($node, 'unread');

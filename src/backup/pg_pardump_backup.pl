@@ -37,6 +37,9 @@ use constant {
 	OTHER_SERVER => 5
 };
 
+# Exit codes of pg_pardump --verify: at least one file is damaged; or only commands failed.
+use constant { VERIFY_DAMAGED => 1, VERIFY_UNREAD => 75 };
+
 # How often roles may change while the snapshot of all databases is taken.
 use constant SNAPSHOT_TRIES => 5;
 
@@ -724,7 +727,7 @@ sub note_verification
 sub verify_one
 {
 	my ($backup, $show) = @_;
-	my ($done, $unread, $damaged) = (0, 0, 0);
+	my ($done, $status) = (0, 0);
 	my $lines = sub {
 		my ($line) = @_;
 		my ($percent) = defined $line ? progress_of_line($line) : ();
@@ -735,19 +738,15 @@ sub verify_one
 		}
 		elsif (defined $line)
 		{
-			if ($line =~ /^pg_pardump: error: (?!verification of archive )/)
-			{
-				$line =~ /\bcommand for file "[^"]*" (?:failed|returned no data|did not exit)/ ? $unread++ : $damaged++;
-			}
 			clear_progress();
 			print STDERR "$line\n";
 		}
-		$show->($done) if $show;
+		$show->($done);
 	};
 
 	my $keep = "hint: Keep the other backups of this database, and check the storage.\n";
 
-	if (eval { verify_archive($config, $backup, $show || $backup->{pipe} ? { lines => $lines } : {}, $show ? '--progress' : ()); 1 })
+	if (eval { verify_archive($config, $backup, { status => \$status, $show ? (lines => $lines) : () }, $show ? '--progress' : ()); 1 })
 	{
 		return 1 if $backup->{pipe} || is_in_snapshot($backup);
 		complain('backup ' . title($backup) . " is damaged: its archive was not made in the snapshot that its backup.json names\n$keep");
@@ -757,9 +756,8 @@ sub verify_one
 	die $error if interrupted();
 	die 'could not verify backup ' . title($backup) . ": another run of pg_pardump_backup removed it\nhint: To list the backups, run \"pg_pardump_backup --list $config->{file}\".\n"
 	  if defined $backup->{path} && !-d $backup->{path};
-	$unread = 0 if $damaged;
-	note_verification($backup, 0, 1) if $unread;
-	die 'could not verify backup ' . title($backup) . ": $error" if $unread || $error !~ /failed with exit code 1\n/;
+	note_verification($backup, 0, 1) if $status == VERIFY_UNREAD << 8;
+	die 'could not verify backup ' . title($backup) . ": $error" if $status != VERIFY_DAMAGED << 8;
 	# pg_pardump has reported the damage
 	complain('backup ' . title($backup) . " is damaged\n$keep");
 	return 0;

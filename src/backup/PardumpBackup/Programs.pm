@@ -139,8 +139,8 @@ sub check_status
 # else goes to standard error.  Its messages are dropped with "quiet", go to standard output with
 # "merge", and to a function with "lines": see pass_lines().  "watch" may end the program:
 # it is called about every second, and returns the reason.  With "limit" the program is
-# ended after that many seconds.  Dies if the program does not succeed, but
-# not with "any_exit".
+# ended after that many seconds.  Stores the status of the program in the variable
+# "status".  Dies if the program does not succeed, but not with "any_exit".
 sub run
 {
 	my ($what, $command, %how) = @_;
@@ -192,6 +192,7 @@ sub run
 	die "interrupted by SIG$caught\n" if $caught;
 	die late_error($what, $how{limit}) if $late;
 	die "$what $reason\n" if defined $reason;
+	${ $how{status} } = $status if $how{status};
 	return $output if $how{any_exit};
 	check_status($what, $status);
 	die "$what exited before it had read all of its input\n" if $feed && !was_taken($rest);

@@ -130,7 +130,11 @@ archive_piped_open(const Options *options)
 		pg_fatal("could not open directory \"%s\": %m", commands->directory);
 	while ((problem = read_piped(archive)) != NULL)
 		if (!archive_read_again(archive, &retry, problem))
-			archive_read_failed(archive, &retry, problem);
+		{
+			archive_read_report(archive, &retry, problem);
+			exit(options->verify && command_reader_last_failed() ?
+				 ARCHIVE_EXIT_UNREAD : 1);
+		}
 	if (archive->manifest == NULL)
 	{
 		pg_log_warning(ARCHIVE_NO_MANIFEST, archive->path);

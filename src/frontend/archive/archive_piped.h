@@ -9,6 +9,12 @@
 #include "archive/archive_open.h"
 
 /*
+ * The exit code of a verification if commands failed, and no other problem
+ * was found: another attempt may succeed (EX_TEMPFAIL of sysexits.h).
+ */
+#define ARCHIVE_EXIT_UNREAD 75
+
+/*
  * Returns an archive whose files are returned by commands with this pattern.
  * Does not run a command.
  */
@@ -22,7 +28,8 @@ extern Archive *archive_piped_new(const Options *options, const char *pattern);
  * archive_piped_forget_toc() removes that directory, and until then an exit
  * callback does.  This callback must be the last one when
  * archive_piped_forget_toc() is called.  Exits with a message if one of the
- * two files cannot be read.
+ * two files cannot be read; with ARCHIVE_EXIT_UNREAD if it was to be verified
+ * and the command failed.
  */
 extern Archive *archive_piped_open(const Options *options);
 extern void archive_piped_forget_toc(Archive *archive);

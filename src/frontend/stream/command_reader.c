@@ -43,11 +43,13 @@ struct CommandReader
 	uint64		n_read;
 	bool		at_end;
 	char	   *error;
+	bool		is_wrong;		/* error: the command returned wrong bytes */
 	void		(*progress) (void *arg, uint64 n_read);
 	void	   *progress_arg;
 };
 
 static char *last_command;
+static bool last_failed;
 
 const char *
 command_reader_last(void)
@@ -55,11 +57,18 @@ command_reader_last(void)
 	return last_command;
 }
 
+bool
+command_reader_last_failed(void)
+{
+	return last_failed;
+}
+
 void
 command_reader_note(const CommandReader *reader)
 {
 	free(last_command);
 	last_command = pg_strdup(reader->text);
+	last_failed = reader->error && !reader->is_wrong;
 }
 
 CommandReader *
@@ -256,6 +265,7 @@ read_some(CommandReader *reader, void *buf, size_t size)
 		else if (!reader->is_known && reader->most > 0 && reader->n_read > reader->most)
 			command_reader_fail(reader, "command for file \"%s\" returned more than %s",
 								reader->name, units_size(reader->most));
+		reader->is_wrong = reader->error != NULL;
 		if (reader->error == NULL && reader->progress)
 			reader->progress(reader->progress_arg, reader->n_read);
 		return reader->error ? -1 : len;
@@ -265,7 +275,10 @@ read_some(CommandReader *reader, void *buf, size_t size)
 		reader->at_end = true;
 		check_status(reader);
 		if (reader->error == NULL)
+		{
 			check_bytes(reader);
+			reader->is_wrong = reader->error != NULL;
+		}
 	}
 	return reader->error ? -1 : 0;
 }

@@ -84,11 +84,15 @@ extern void command_reader_watch(CommandReader *reader,
  * bytes, end or error this process has read last.  Returns NULL if it has not
  * read from a command.
  *
+ * command_reader_last_failed() returns whether that command has failed, or
+ * has not answered in time.  Otherwise its bytes may be wrong.
+ *
  * command_reader_note() makes the command of this reader that command.  Call
  * it if the contents of the output are wrong, which the reader itself cannot
  * notice.
  */
 extern const char *command_reader_last(void);
+extern bool command_reader_last_failed(void);
 extern void command_reader_note(const CommandReader *reader);
 
 /*

@@ -397,6 +397,8 @@ verify_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 	}
 	if (finding)
 		verify_finding(counts, finding, details);
+	if (finding && run->archive && details == NULL)
+		counts->unread += command_reader_last_failed();
 }
 
 /* ----------
@@ -476,7 +478,9 @@ report_failure(const VerifyRun *run, bool is_readable)
 				 printable(run->directory), run->found.findings,
 				 units_plural(run->found.findings), n_files,
 				 units_plural(n_files));
-	if (!is_readable)
+	if (run->found.unread == run->found.findings)
+		pg_log_error_hint("Check the command of --pipe, and run the same command again.");
+	else if (!is_readable)
 		pg_log_error_hint(ARCHIVE_COPY_HINT);
 	else if (run->archive)
 		pg_log_error_hint("Use another copy of the archive, or restore the other tables with pg_parrestore -L.");
@@ -758,6 +762,7 @@ run_workers(VerifyRun *run)
 		run->found.raw_bytes += run->counts[i].raw_bytes;
 		run->found.stored_bytes += run->counts[i].stored_bytes;
 		run->found.findings += run->counts[i].findings;
+		run->found.unread += run->counts[i].unread;
 	}
 }
 
@@ -853,5 +858,6 @@ verify_archive(const Options *options)
 
 	verify_report_sum(run, toc && (run->manifest || !has_manifest));
 	verify_write_page(run, page);
-	return run->found.findings > 0 ? 1 : 0;
+	return run->found.findings == 0 ? 0 :
+		run->found.findings == run->found.unread ? ARCHIVE_EXIT_UNREAD : 1;
 }

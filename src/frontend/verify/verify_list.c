@@ -179,6 +179,7 @@ keep_list(const FileList *list, const TocEntry *entry, ListedFile *listed,
 		if (!archive_read_again(list->archive, &retry, problem))
 		{
 			verify_finding(counts, problem, NULL);
+			counts->unread += command_reader_last_failed();
 			listed->unusable = true;
 			return;
 		}

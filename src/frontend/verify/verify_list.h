@@ -45,6 +45,7 @@ typedef struct VerifyCounts
 	volatile uint64 bytes_read; /* stored bytes up to now */
 	volatile int files;			/* files that were read */
 	volatile int findings;
+	int			unread;			/* findings that are failures of commands */
 	bool		no_data;		/* a command has returned nothing for the
 								 * current file, which may be that of an empty
 								 * large object */
