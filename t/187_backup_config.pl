@@ -169,7 +169,7 @@ foreach my $try (
 	my $bin = new_path('empty');
 	mkdir $bin or die "could not make directory \"$bin\": $!";
 	my ($file) = backup_config($node, "bindir = $bin");
-	wrong_ok('a bindir without the programs', qr/error: could not find program "pg_pardump" in directory "\Q$bin\E" of bindir\n\z/, $file);
+	wrong_ok('a bindir without the programs', qr/error: program "pg_pardump" was not found in directory "\Q$bin\E" of bindir\n\z/, $file);
 }
 
 wrong_ok('a missing file', qr/error: could not open configuration file "\/nowhere": No such file or directory\n.*hint: The configuration file is the last argument\.\n\z/, '/nowhere');

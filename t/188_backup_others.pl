@@ -405,7 +405,7 @@ sql($one, 'postgres', 'CREATE DATABASE closed ALLOW_CONNECTIONS false');
 {
 	$night = 0;
 	my ($file, $dir) = backup_config($one, map { "exclude_database = $_" } qw(attic postgres template1));
-	night_ok('a closed database', $file, $dir, 0, qr/\Apg_pardump_backup: warning: skipping database "closed": it does not allow connections\n.*hint: .* exclude_database\.\n\z/, 1);
+	night_ok('a closed database', $file, $dir, 0, qr/\Apg_pardump_backup: warning: skipping database "closed", which does not allow connections\n.*hint: .* exclude_database\.\n\z/, 1);
 	append_to_file($file, "exclude_database = closed\n");
 	night_ok('a closed database that is excluded', $file, $dir, 0, $silent, 1, 2);
 }

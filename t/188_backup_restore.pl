@@ -123,7 +123,7 @@ foreach my $try (
 	my ($second) = backup_config($node, "bindir = $bin");
 	($rc, undef, $err) = run_backup($now, '--restore', 'latest', $second);
 	is($rc, 2, 'no pg_parrestore: exit code');
-	like($err, qr/error: could not find program "pg_parrestore" in directory "\Q$bin\E" of bindir\n/, 'no pg_parrestore');
+	like($err, qr/error: program "pg_parrestore" was not found in directory "\Q$bin\E" of bindir\n/, 'no pg_parrestore');
 	is((run_backup($now, '--list', $second))[0], 0, 'no pg_parrestore: --list needs none');
 }
 {

@@ -265,9 +265,9 @@ sub back_up_database
 	warn_of_strange(@$strange);
 	my ($future) = sort { $b->{name} cmp $a->{name} } grep { $_->{name} gt time_name(now()) } @$good;
 	report('warning', 'backup ' . title($future) . " has a time in the future\n"
-		  . "detail: The clock was set back, or was wrong when the backup was made.\n"
-		  . (defined $config->{keep_days} ? 'detail: The backup is kept until at least ' . counted($config->{keep_days}, 'day') . " after its time.\n" : '')
-		  . "hint: Check the clock of this machine.\n") if $future;
+		  . 'detail: The clock was set back, or was wrong when the backup was made.'
+		  . (defined $config->{keep_days} ? '  The backup is kept until at least ' . counted($config->{keep_days}, 'day') . ' after its time.' : '')
+		  . "\nhint: Check the clock of this machine.\n") if $future;
 
 	my $backup = begin_backup($config->{directory}, $folder, $server, $run, \@stored,
 		pipe => defined $config->{pipe}, elsewhere => defined $config->{pipe} && $config->{remove});
@@ -292,10 +292,12 @@ sub databases
 {
 	my %left_out = map { $_ => 1 } @{ $config->{exclude_database} // [] };
 	return grep { !$left_out{$_}++ } @{ $config->{database} } if $config->{database};
-	my ($open, $closed) = list_databases($config);
+	my ($open, $invalid, $closed) = list_databases($config);
 
-	report('warning', 'skipping database ' . quoted($_->[0]) . ": $_->[1]\nhint: To avoid this warning, name the database in exclude_database.\n")
-	  foreach grep { !$left_out{ $_->[0] } } @$closed;
+	report('warning', 'skipping database ' . quoted($_) . ", which an interrupted DROP DATABASE left invalid\nhint: Run DROP DATABASE for this database again.\n")
+	  foreach grep { !$left_out{$_} } @$invalid;
+	report('warning', 'skipping database ' . quoted($_) . ", which does not allow connections\nhint: To avoid this warning, name the database in exclude_database.\n")
+	  foreach grep { !$left_out{$_} } @$closed;
 	return grep { !$left_out{$_} } @$open;
 }
 
@@ -834,7 +836,7 @@ sub verify
 	}
 	my $is_known = complain_of_store($found, $failure);
 	die "there are no backups to verify in directory \"$config->{directory}\"\n"
-	  . (@backups ? "detail: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read.\n"
+	  . (@backups ? "detail: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read.\nhint: Set \"fetch\" to the command that returns the files.\n"
 		: "hint: To make a backup, run \"pg_pardump_backup $config->{file}\".\n")
 	  if !@archives;
 	my $began = clock_gettime(CLOCK_MONOTONIC);
@@ -870,13 +872,9 @@ sub restore
 	my $backup = find_backup($typed, $database);
 
 	require_files($backup, 'pg_parrestore');
-	if (!defined $to)
-	{
-		my ($open, $closed) = list_databases($config);
-		die 'database ' . quoted($backup->{database}) . " already exists\n"
-		  . "hint: Rename it (ALTER DATABASE ... RENAME TO ...), or use --to to restore into another database.\n"
-		  if grep { $_ eq $backup->{database} } @$open, map { $_->[0] } @$closed;
-	}
+	die 'database ' . quoted($backup->{database}) . " already exists\n"
+	  . "hint: Rename the database (ALTER DATABASE ... RENAME TO ...), or use --to to restore into another database.\n"
+	  if !defined $to && grep { $_ eq $backup->{database} } map { @$_ } list_databases($config);
 	my $lock = hold_backup($backup);
 	my $target = defined $to ? target_database($config, $to) : $backup->{database};
 	my $age = now() - $backup->{started};

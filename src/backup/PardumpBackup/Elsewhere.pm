@@ -315,8 +315,11 @@ sub read_stored
 
 	@backup{qw(folder name)} = split m{/}, $name;
 	@backup{qw(store_only pipe elsewhere complete)} = (1, 1, 1, 0);
+	my $fetched;
 	my $read = sub {
+		$fetched = 0;
 		return fetch_checked($config, \%backup, $RECORD, MAX_RECORD, sub {
+			$fetched = 1;
 			my $record = check_record($config, \%backup, $_[0]);
 			check_server($config, $record);
 			return $record;
@@ -329,7 +332,7 @@ sub read_stored
 	}
 	my $error = $@;
 	die $error if interrupted();
-	return { %backup, problem => $error, unread => $error =~ /^the command of "fetch"/ ? 1 : 0 } if !$record;
+	return { %backup, problem => $error, unread => !$fetched } if !$record;
 	return { %backup, %$record, complete => %$record && !$record->{removed} ? 1 : 0 };
 }
 

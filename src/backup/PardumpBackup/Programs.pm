@@ -324,8 +324,8 @@ sub find_programs
 	{
 		($config->{program}{$program}) = grep { -f && -x _ } map { "$_/$program" } @dirs;
 		next if $config->{program}{$program};
-		die "could not find program \"$program\" in directory \"$config->{bindir}\" of bindir\n" if defined $config->{bindir};
-		die "could not find program \"$program\"\ndetail: It is neither in directory \"$FindBin::RealBin\" nor in PATH.\n"
+		die "program \"$program\" was not found in directory \"$config->{bindir}\" of bindir\n" if defined $config->{bindir};
+		die "program \"$program\" was found neither in the directory of pg_pardump_backup nor in PATH\n"
 		  . "hint: Set bindir in the configuration to the directory of the programs.\n";
 	}
 	return;
@@ -374,22 +374,23 @@ sub query
 }
 
 # The databases that pg_dumpall would dump; and the databases that it would leave out
-# without a message, each with the reason.  The owner of a database can close it.
+# without a message: those that an interrupted DROP DATABASE left invalid, and those that do
+# not allow connections.  The owner of a database can close it.
 sub list_databases
 {
 	my ($config) = @_;
 	my @rows = query($config, 'the names of databases', q{SELECT CASE WHEN datconnlimit OPERATOR(pg_catalog.=) -2}
-		  . q{ THEN 'an interrupted DROP DATABASE left it invalid' WHEN datallowconn THEN '' ELSE 'it does not allow connections' END, datname}
+		  . q{ THEN 'invalid' WHEN datallowconn THEN 'open' ELSE 'closed' END, datname}
 		  . q{ FROM pg_catalog.pg_database WHERE datallowconn OR datname OPERATOR(pg_catalog.<>) 'template0'}
 		  . q{ ORDER BY datname});
-	my (@open, @closed);
+	my %found = map { $_ => [] } qw(open invalid closed);
 
 	foreach my $row (@rows)
 	{
-		my ($reason, $name) = $row =~ /^([A-Za-z ]*)\|(.*)\z/s;
-		$reason eq '' ? push(@open, $name) : push(@closed, [ $name, $reason ]);
+		my ($state, $name) = $row =~ /^(\w+)\|(.*)\z/s;
+		push @{ $found{$state} }, $name;
 	}
-	return (\@open, \@closed);
+	return @found{qw(open invalid closed)};
 }
 
 # An address that leads to another server from another machine.
