@@ -210,13 +210,13 @@ foreach my $what ('list', 'index')
 	append_to_file($record, 'x');
 	($good, $report) = tested($config, $home, map { describe_backup($config, $_) } newest_backups($config));
 	is($good, 0, 'restore test, damaged record: the result');
-	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: the latest backup of database "odd name" is not known\n  detail: The record of backup "odd name\/$names[4]" in the store cannot be used: .*\n${shop}restore test FAILED: 1 database passed, 1 failed, 0 not tested\n\z/,
+	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: the latest backup of database "odd name" is not known\n  detail: The record of backup "odd name\/$names[4]" in the store cannot be used\.\n  detail: .*\n${shop}restore test FAILED: 1 database passed, 1 failed, 0 not tested\n\z/,
 		'restore test, damaged record: the report');
 	is_deeply([ map { $_->{name} } find_backups($config, 'latest', 'shop') ], [ $names[4] ], 'damaged record: latest of another database');
 	foreach my $database (undef, 'odd name')
 	{
-		is(eval { find_backups($config, 'latest', $database); '' } // $@ =~ s/cannot be used\K: .*?(?=\nhint)//sr,
-			"the latest backup of database \"odd name\" is not known\ndetail: The record of backup \"odd name/$names[4]\" in the store cannot be used\nhint: Specify a backup by its name.\n",
+		is(eval { find_backups($config, 'latest', $database); '' } // $@ =~ s/cannot be used\.\K\ndetail: .*?(?=\nhint)//sr,
+			"the latest backup of database \"odd name\" is not known\ndetail: The record of backup \"odd name/$names[4]\" in the store cannot be used.\nhint: Specify a backup by its name.\n",
 			'damaged record: latest of ' . ($database // 'all databases'));
 	}
 	make_database($node, 'into');

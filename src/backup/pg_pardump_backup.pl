@@ -16,7 +16,7 @@ use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
 use PardumpBackup::Elsewhere qw(write_record note_removal init_store link_store);
 use PardumpBackup::Listing qw(print_table print_json print_verified name_of size_text age_text elapsed_text);
-use PardumpBackup::Message qw(inform report with_detail printable quoted counted first_names duration_text option_error show_progress clear_progress end_progress
+use PardumpBackup::Message qw(inform report with_detail as_detail printable quoted counted first_names duration_text option_error show_progress clear_progress end_progress
   progress_of_line progress_lines);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
@@ -688,7 +688,7 @@ sub complain_of_store
 	my @unusable = grep { defined $_->{problem} } @$backups;
 
 	complain($failure) if defined $failure;
-	complain('the record of backup ' . title($_) . " in the store cannot be used: $_->{problem}") foreach @unusable;
+	complain('the record of backup ' . title($_) . " in the store cannot be used\n" . as_detail($_->{problem})) foreach @unusable;
 	return !defined $failure && !@unusable;
 }
 

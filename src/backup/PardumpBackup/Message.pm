@@ -9,7 +9,7 @@ use Exporter 'import';
 use List::Util qw(min);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-our @EXPORT_OK = qw(inform report with_detail printable quoted counted first_names duration_text option_error terminal_width show_progress clear_progress end_progress
+our @EXPORT_OK = qw(inform report with_detail as_detail printable quoted counted first_names duration_text option_error terminal_width show_progress clear_progress end_progress
   n_warnings progress_of_line progress_lines);
 
 # As in help.c.
@@ -59,6 +59,9 @@ sub with_detail
 	my ($text, $detail) = @_;
 	return $text =~ s/^(.*)\n?/$1\ndetail: $detail\n/r;
 }
+
+# The text of an error as a detail of another message: its first line becomes a sentence.
+sub as_detail { return 'detail: ' . ucfirst($_[0]) =~ s/\n/.\n/r; }
 
 # Control characters could change the terminal.
 sub printable { return $_[0] =~ tr/\x00-\x1f\x7f/?/r; }
