@@ -208,7 +208,7 @@ typedef struct TargetRowsSink
 	uint64		n_rows;			/* after sink_finish() */
 } TargetRowsSink;
 
-#define SINK_TARGET_HINT "Do not rename or replace tables of the target while this command runs.  Run the same command again."
+#define SINK_TARGET_HINT "Run the same command again, and rename or replace tables of the target before or after it."
 
 /* The server has refused a command, or the connection broke. */
 static void
