@@ -242,7 +242,7 @@ my $other = take_tar('-Xfetch');
 rename("$other/$oid.tar", "$other/12345.tar") or die "rename: $!";
 refused_ok(qr/error: file "\Q$other\E\/12345\.tar.*" does not belong to this backup\n.*does not list tablespace 12345\.\n/, $other);
 unlink("$other/12345.tar");
-refused_ok(qr/archive of tablespace $oid is missing from directory.*\n.*detail: The file is named $oid\.tar, .*\n.*hint: Use another copy of the backup\.\n/, $other);
+refused_ok(qr/archive of tablespace $oid is missing from directory.*\n.*detail: The file is named $oid\.tar, .*\n.*hint: Use another copy of the backup, or make a new backup\.\n/, $other);
 # what is kept cannot be started, as it would be without it
 {
 	my ($status, undef, $kept) = extract($other, '--no-clean');

@@ -257,7 +257,7 @@ refused_ok(qr/options --compare-with and --sample cannot be used together/, '--s
 	my $damaged = dump_ok($node, 'shop', 'damaged', 'pg_pardump', '-Z', 'none', '-t', 'loose');
 	my ($file) = grep { /\/\d+\.dat$/ } glob("$damaged/*");
 	truncate $file, (-s $file) - 20;
-	refused_ok(qr/error: could not read the rows of table public\.loose in archive ".*"\n.*detail: The line that ends the rows is missing\.\n.*hint: Use another copy of the archive\.\n/, 'a damaged archive', $damaged, '-t', 'loose');
+	refused_ok(qr/error: could not read the rows of table public\.loose in archive ".*"\n.*detail: The line that ends the rows is missing\.\n.*hint: Use another copy of the archive, or make a new dump\.\n/, 'a damaged archive', $damaged, '-t', 'loose');
 }
 # a sequence of no schema, which no archive has but one that is made to deceive
 {

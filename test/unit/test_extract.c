@@ -172,7 +172,7 @@ check_cut(CompressMethod method, ChildCallback extract, const char *message)
 }
 
 /* Within a frame, or within the archive's end. */
-#define COPY_HINT "unit_test: hint: Use another copy of the backup.\n"
+#define COPY_HINT "unit_test: hint: Use another copy of the backup, or make a new backup.\n"
 
 static void
 check_damage(void)

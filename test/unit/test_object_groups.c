@@ -135,11 +135,11 @@ test_object_groups(void)
 	for (int i = 0; i < lengthof(lists); i++)
 		child_ends(divide, lists[i], 1,
 				   "unit_test: error: archive \"shop.dump\" is damaged: entry 7 (\"11..4000000001\") is not a list of large objects\n"
-				   "unit_test: hint: Use another copy of the archive.\n",
+				   "unit_test: hint: Use another copy of the archive, or make a new dump.\n",
 				   "no list");
 	for (int i = 0; i < lengthof(no_groups); i++)
 		child_ends(divide_without_group, &no_groups[i], 1,
 				   "unit_test: error: archive \"shop.dump\" is damaged: entry 9 (\"LARGE OBJECTS 11..4000000001\") has privileges of missing large objects\n"
-				   "unit_test: hint: Use another copy of the archive.\n",
+				   "unit_test: hint: Use another copy of the archive, or make a new dump.\n",
 				   "no group");
 }

@@ -105,7 +105,7 @@ extern bool toc_has_mark(const Toc *toc);
 
 /* The message about a damaged archive, with its path and the problem. */
 #define ARCHIVE_DAMAGED "archive \"%s\" is damaged: %s"
-#define ARCHIVE_COPY_HINT "Use another copy of the archive."
+#define ARCHIVE_COPY_HINT "Use another copy of the archive, or make a new dump."
 
 /*
  * The output of pg_dump is not in the form that pg_dump 15 to 19 write: end

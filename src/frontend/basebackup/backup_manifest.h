@@ -48,7 +48,7 @@ typedef struct BackupManifestEntry
 } BackupManifestEntry;
 
 /* The hint of all messages about a damaged backup. */
-#define BACKUP_COPY_HINT "Use another copy of the backup."
+#define BACKUP_COPY_HINT "Use another copy of the backup, or make a new backup."
 
 typedef struct BackupManifest BackupManifest;
 
