@@ -94,7 +94,7 @@ my $few = "psql -XqAt -d '$connstr' -c \"SELECT count(*) FROM pg_stat_activity W
 archive_ok(start_dump("$connstr user=few", '--tasks=1', '--retries=0', @chunks,
 		runner("until [ \"\$($few)\" = 1 ]; do sleep 0.1; done; pg_pardump --plan=\"\$PLAN\" --task=0/\$N -j3")),
 	'a task with few connections', $original,
-	qr/warning: server "[^"]+" has only 1 of 3 needed connections left\n.*hint: Use a smaller number for --jobs, or run fewer tasks/);
+	qr/warning: server "[^"]+" has only 1 of 3 needed connections left\n.*hint: Use --jobs=1, or increase /);
 
 # ---- what is told is told of all tasks
 

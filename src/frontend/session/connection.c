@@ -562,7 +562,7 @@ connection_limit_check_tasks(PGconn *conn, int n_tasks, int n_sessions)
 	connection_limit_report(PG_LOG_WARNING, conn, left.at_most, n_sessions);
 	pg_log_warning_detail("Number of concurrent tasks: %d.", n_tasks);
 	pg_log_warning_hint("Run fewer tasks at a time.  A task without a connection exits with code 75 and can be run again.");
-	hint_at_limit(PG_LOG_WARNING, conn, &left);
+	connection_limit_hint(PG_LOG_WARNING, conn, &left, 0);
 }
 
 void
@@ -573,8 +573,7 @@ connection_limit_check_workers(PGconn *conn, int n_workers)
 	if (left.at_most >= n_workers)
 		return;
 	connection_limit_report(PG_LOG_WARNING, conn, left.at_most, n_workers);
-	pg_log_warning_hint("Use a smaller number for --jobs, or run fewer tasks at a time.");
-	hint_at_limit(PG_LOG_WARNING, conn, &left);
+	connection_limit_hint(PG_LOG_WARNING, conn, &left, left.at_most);
 }
 
 /* ----------
