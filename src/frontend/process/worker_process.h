@@ -39,7 +39,7 @@
 typedef struct WorkerTask
 {
 	void	   *arg;			/* argument of every callback */
-	const char *job_detail;		/* for messages: "The worker was dumping %s." */
+	const char *job_detail;		/* "The worker was dumping %s." */
 	int			max_retries;	/* for a job, or the start of a worker */
 	int			lost_status;	/* the program's exit code if a worker has
 								 * lost its connection finally, or was killed
