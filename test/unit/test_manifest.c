@@ -7,6 +7,7 @@
 
 #include "pqexpbuffer.h"
 
+#include "archive/archive_read.h"
 #include "archive/manifest.h"
 #include "stream/sink.h"
 #include "unit_test.h"
@@ -119,6 +120,18 @@ check_table_name(const char *schema, const char *table, const char *expected)
 	free(found);
 }
 
+static void
+warn_of_size(const void *arg)
+{
+	archive_read_check_manifest_size(*(const uint64 *) arg);
+}
+
+static void
+check_size(uint64 size, const char *output, const char *what)
+{
+	child_ends(warn_of_size, &size, 0, output, what);
+}
+
 void
 test_manifest(void)
 {
@@ -131,4 +144,10 @@ test_manifest(void)
 	check_table_name("My schema", "1t", "\"My schema\".\"1t\"");
 	check_table_name("a\"b", "t", "\"a\"\"b\".t");
 	check_table_name(NULL, "t", "\"\".t");
+	check_size(ARCHIVE_READ_MOST_BYTES, "", "the largest manifest for commands");
+	check_size(ARCHIVE_READ_MOST_BYTES + 1,
+			   "unit_test: warning: the manifest is too large to be read through commands\n"
+			   "unit_test: detail: It has 512 MB; the limit is 512 MB.\n"
+			   "unit_test: hint: Before you restore or verify the archive, copy it into a directory.\n",
+			   "a manifest that is too large for commands");
 }

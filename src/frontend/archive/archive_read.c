@@ -19,6 +19,7 @@
 #include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/interrupt.h"
+#include "base/units.h"
 
 /* How often to check for signals while this process waits. */
 #define LOOK_AGAIN_MS 100
@@ -117,6 +118,17 @@ archive_read_manifest(Archive *archive, pg_checksum_context *identity)
 	return archive->manifest ? NULL :
 		psprintf("command for file \"%s\" returned a damaged manifest: %s",
 				 MANIFEST_NAME, problem);
+}
+
+void
+archive_read_check_manifest_size(uint64 bytes)
+{
+	if (bytes <= ARCHIVE_READ_MOST_BYTES)
+		return;
+	pg_log_warning("the manifest is too large to be read through commands");
+	pg_log_warning_detail("It has %s; the limit is %s.", units_size(bytes),
+						  units_size(ARCHIVE_READ_MOST_BYTES));
+	pg_log_warning_hint("Before you restore or verify the archive, copy it into a directory.");
 }
 
 bool

@@ -63,6 +63,11 @@ extern char *archive_read_manifest(Archive *archive,
 								   pg_checksum_context *identity);
 
 /*
+ * Warn if archive_read_manifest() would refuse a manifest of this size.
+ */
+extern void archive_read_check_manifest_size(uint64 bytes);
+
+/*
  * To be called when reading has failed for this reason.  If commands return
  * the files, and --retries allows another attempt, prints a warning, waits,
  * and returns true.  The failure of a command that was started early does not

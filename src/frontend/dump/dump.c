@@ -125,14 +125,8 @@ finish_archive(const Run *run, ArchiveDir *dir)
 	 */
 	manifest = run_manifest_new(run);
 	bytes = manifest_write(manifest, archive_dir_new_file(dir, MANIFEST_NAME));
-	if (run->options->pipe_command && bytes > ARCHIVE_READ_MOST_BYTES)
-	{
-		pg_log_warning("the manifest is too large to be read through commands");
-		pg_log_warning_detail("It has %s; the limit is %s.",
-							  units_size(bytes),
-							  units_size(ARCHIVE_READ_MOST_BYTES));
-		pg_log_warning_hint("Before you restore or verify the archive, copy it into a directory.");
-	}
+	if (run->options->pipe_command)
+		archive_read_check_manifest_size(bytes);
 	if (plan->previous && plan->previous->copies)
 		previous_archive_check_again(plan->previous, run->options);
 	run_event_stage("flush");
