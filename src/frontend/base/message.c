@@ -539,6 +539,11 @@ show_guarded(void *cookie, const char *data, size_t size)
 	shown = printable_message(text);
 	if (!guard_goes_on)
 		message_before_output();
+
+	/*
+	 * libpq passes only the text, in which the severity is in the language of
+	 * the server.  So only English warnings are counted.
+	 */
 	if (!guard_goes_on && text_after(text, "WARNING:"))
 		findings_count_warning();
 	fprintf(guarded, "%s%s%s", continues && *shown != '\t' ? "\t" : "", shown,
