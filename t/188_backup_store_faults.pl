@@ -12,6 +12,7 @@ use JSON::PP qw(decode_json encode_json);
 use Pardump::Background qw(wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
 use Pardump::Nights qw(backup_config run_backup start_backup end_backup complete_backups partial_backups programs_without_retries time_name);
+use Pardump::Terminal qw(run_on_terminal seen_lines);
 use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Elsewhere ();
 use PardumpBackup::Programs qw(run read_command);
@@ -248,8 +249,24 @@ foreach my $try (
 	($rc, undef, $err) = run_backup($now + 2 * DAY, $file);
 	is("$rc$err", "0pg_pardump_backup: warning: could not read the names of the backups in the store: the command of \"list\" for the folders of databases failed with exit code 1\npg_pardump_backup: detail: No old backup is removed in this run.\n", 'list fails: a run');
 	is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 0 .. 2 ] ], 'list fails: the store after a run');
+	{
+		local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 3 * DAY;
+		my ($rc, $shown) = run_on_terminal(200, 'pg_pardump_backup', $file);
+		is($rc, 0, 'list fails, on a terminal: exit code');
+		is(join("\n", map { s/, \d[\d.:]*(?: s)?\z//r } seen_lines($shown)), <<"END" =~ s/\n\z//r, 'list fails, on a terminal: lines');
+pg_pardump_backup: warning: could not read the names of the backups in the store: the command of "list" for the folders of databases failed with exit code 1
+pg_pardump_backup: detail: No old backup is removed in this run.
+[1/1] shop: made, not verified
+pg_pardump_backup: made backup "$names[3]", not verified:
+  1 database
+pg_pardump_backup: kept all old backups; see the warning above
+END
+	}
 	write_text($file, $text);
 	chmod 0600, $file;
+	($rc, undef, $err) = run_backup($now + 4 * DAY, $file);
+	is("$rc$err", '0', 'list succeeds again: a run');
+	is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 3, 4 ] ], 'list succeeds again: old backups are removed');
 }
 SKIP:
 {

@@ -505,6 +505,7 @@ sub report_kept
 
 	inform('removed ' . counted($n_removed, 'old backup')) if $n_removed;
 	if (defined $removed_all && !$removed_all) { inform('could not remove all old backups; see the errors above'); }
+	elsif ($removed_all && $config->{names_unread}) { inform('kept all old backups; see the warning above'); }
 	elsif ($removed_all && !$n_removed && !@failed) { inform('no old backups to remove'); }
 	report('error', sprintf "no new backup of %d of %s: %s\ndetail: Databases without a new backup keep all old backups.\n", scalar @failed,
 		counted($n, 'database'), first_names(@failed))
