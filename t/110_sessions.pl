@@ -50,6 +50,21 @@ CREATE FUNCTION steady(int) RETURNS bool LANGUAGE plpgsql AS
 ALTER TABLE customers ADD CHECK (public.steady(id));
 SQL
 
+# A database that is large enough for hints, without the extension, and with a table of
+# another role.  It must be dropped before the next dump of all databases.
+sub make_large
+{
+	make_database($node, 'large');
+	sql($node, 'large', <<'SQL');
+CREATE UNLOGGED TABLE events (id int, note text);
+ALTER TABLE events OWNER TO app, ALTER note SET STORAGE PLAIN;
+INSERT INTO events SELECT g, repeat('x', 7000) FROM generate_series(1, 10000) g;
+CREATE TABLE kinds AS SELECT g AS id FROM generate_series(1, 100) g;
+SQL
+	return;
+}
+sql($node, 'postgres', 'CREATE ROLE app');
+
 # ---- a session
 
 my (@session, $columns, $program);
@@ -184,6 +199,9 @@ foreach my $width (80, 120)
 	in_session('pg_pardump', '--all-databases', '--cluster-snapshot', @others, '-f', 'snapshot.dump');
 	in_session('pg_pardump', '--all-databases', '--target', 'service=new');
 	sql($new, 'postgres', "DROP DATABASE $_") foreach 'shop', 'web';
+	make_large();
+	in_session('pg_pardump', '-f', 'large.dump', 'large');
+	sql($node, 'postgres', 'DROP DATABASE large');
 	in_session('pg_pardump', '-f', 'other.dump', 'no_such_database');
 	truncate((glob 'shop.dump/[0-9]*.dat*')[0], 100) or die "could not truncate: $!";
 	in_session('pg_pardump', '--verify=shop.dump', '-j2');
@@ -240,6 +258,8 @@ foreach my $width (80, 120)
 	make_database($node, 'restored', options => 'TEMPLATE template0');
 	in_session('pg_pardump_backup', '--restore', 'latest', 'shop', '--to', 'restored', 'nightly.conf');
 	in_session('pg_pardump_backup', '--restore', 'latest', 'shop', 'nightly.conf');
+	# for root, t/188_backup_restore_test.pl compares the report
+	in_session('pg_pardump_backup', '--restore-test', 'nightly.conf');
 	sql($node, 'postgres', 'DROP DATABASE restored');
 	# a condition that fails in database web, as above
 	append_to_file('nightly.conf', "keep_last = 1\noptions = --where \"orders:id <> 1 / (length(current_database()) - 3)\"\n");
