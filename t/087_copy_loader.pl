@@ -23,9 +23,9 @@ $target->reload;
 
 make_database($source, 'loader');
 sql($source, 'loader', <<'SQL');
--- more than 8 MB
-CREATE TABLE plain (id int PRIMARY KEY, t text) WITH (fillfactor = 10);
-INSERT INTO plain SELECT g, md5(g::text) FROM generate_series(1, 15000) g;
+-- more than 8 MB, and enough rows for the library's builds
+CREATE TABLE plain (id int PRIMARY KEY, t text) WITH (fillfactor = 50);
+INSERT INTO plain SELECT g, md5(g::text) FROM generate_series(1, 100000) g;
 CREATE TABLE root (id int, t text) PARTITION BY RANGE (id);
 CREATE TABLE leaf PARTITION OF root FOR VALUES FROM (0) TO (1000);
 INSERT INTO root SELECT g, md5(g::text) FROM generate_series(0, 999) g;

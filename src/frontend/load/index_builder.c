@@ -220,12 +220,19 @@ index_event(const char *kind, const IndexBuild *build)
  */
 #define SMALL_TABLE_BYTES ((uint64) 8 * 1024 * 1024)
 
+/*
+ * The server builds the indexes of tables with fewer rows, too: most of the
+ * table's bytes are out of line, and a build does not read these.
+ */
+#define FEW_ROWS 100000
+
 typedef struct SortedEntry
 {
 	ScriptEntry entry;
 	int			no;				/* number in the script */
 	int			table;
 	uint64		bytes;			/* bytes of the table */
+	double		rows;			/* rows of the table; 0 = unknown */
 	uint64		path;			/* including everything that can only be built
 								 * after it */
 } SortedEntry;
@@ -279,7 +286,8 @@ add_unit(IndexQueue *queue, const SortedEntry *entry, int no)
 		unit->exclusive = small || toc_entry_is(entry->entry.entry, "CONSTRAINT");
 		jobs->jobs[last].first = no;
 		jobs->jobs[last].long_lasting = true;
-		jobs->jobs[last].large = !small;
+		jobs->jobs[last].large = !small &&
+			(entry->rows <= 0 || entry->rows >= FEW_ROWS);
 		jobs->n_jobs++;
 	}
 	jobs->jobs[last].n++;
@@ -315,6 +323,7 @@ index_queue_make(Script *script, const RestoreSchedule *schedule,
 		sorted[i].no = i;
 		sorted[i].table = by_id[script->entries[i].entry->dump_id];
 		sorted[i].bytes = tables->tables[sorted[i].table].total_bytes;
+		sorted[i].rows = tables->tables[sorted[i].table].est_rows;
 	}
 	set_paths(sorted, n, tables);
 	qsort(sorted, n, sizeof(SortedEntry), compare_entries);
