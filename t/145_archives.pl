@@ -203,7 +203,7 @@ write_bytes($old, slurp_file($custom{none}) =~ s/^(PGDMP.)./$1\x0d/sr);
 my $empty = new_path('empty');
 write_bytes($empty, '');
 foreach (
-	[ 'tar', stock_dump('tar', '-Ft'), qr/has an unsupported format \(tar\)\n.*hint: Restore it with pg_restore/ ],
+	[ 'tar', stock_dump('tar', '-Ft'), qr/has an unsupported format \(tar\)\n.*hint: Restore the archive with pg_restore/ ],
 	[ 'a script', stock_dump('script', '-Fp'), qr/has an unsupported format \(plain text\)\n.*hint: Restore the script with psql/ ],
 	[ 'a text', $text, qr/is not an archive\n.*detail: The file is in none of the formats/ ],
 	[ 'nothing', $empty, qr/is not an archive\n.*detail: The file is in none of the formats/ ],
