@@ -46,7 +46,7 @@ sub refused_ok
 
 # ---- without --to the database is created
 
-refused_ok('a database that exists', qr/\Apg_pardump_backup: error: database "shop" already exists\npg_pardump_backup: hint: Rename it \(ALTER DATABASE \.\.\. RENAME TO \.\.\.\), or use --to to restore into another database\.\n\z/,
+refused_ok('a database that exists', qr/\Apg_pardump_backup: error: database "shop" already exists\npg_pardump_backup: hint: Rename the database \(ALTER DATABASE \.\.\. RENAME TO \.\.\.\), or use --to to restore into another database\.\n\z/,
 	'latest', 'shop', $file);
 same_data_ok($data, fingerprint($node, 'shop'), 'a database that exists is as it was');
 sql($node, 'postgres', 'ALTER DATABASE shop RENAME TO lost');
