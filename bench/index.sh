@@ -80,7 +80,8 @@ main()
 			done
 		done
 	done
-	print_heading
+	printf '\nPostgreSQL %s, %s processors, medians of %s runs\n' \
+		"$(pg_config --version | sed 's/^PostgreSQL //')" "$(nproc)" "$rounds"
 	perl -e '
 		while (<>) { my ($s, $w, $wall, $client, $cpu) = split; push @{ $v{$s}{$w}{wall} }, $wall; push @{ $v{$s}{$w}{cpu} }, $cpu }
 		sub median { my @s = sort { $a <=> $b } @{ $_[0] }; $s[$#s / 2] }
@@ -94,8 +95,13 @@ for option; do
 	case $option in
 		--rows=*) rows=${option#*=} ;;
 		--memory=*) memory=${option#*=} ;;
-		*) take_option "$option" ;;
+		--rounds=*) rounds=${option#*=} ;;
+		--sets=*) sets=${option#*=} ;;
+		*) take_place "$option" ;;
 	esac
+done
+for set in ${sets//,/ }; do
+	definition_of_set "$set" >/dev/null
 done
 begin
 main

@@ -323,7 +323,7 @@ $node->restart;
 like(
 	refused_ok(qr/could not open a replication connection: .*max_wal_senders/,
 		'no replication connections', @db, '--create-slot', '--slot=s'),
-	qr/hint: .* max_wal_senders is large enough/, 'no replication connections: hint');
+	qr/hint: Check that pg_hba\.conf allows this connection, and that max_wal_senders is large enough/, 'no replication connections: hint');
 is(slots($node), '', 'the refused runs have created no slot');
 
 $node->stop;

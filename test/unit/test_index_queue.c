@@ -62,6 +62,37 @@ takes(IndexQueue *queue, bool *taken, const char *expected, const char *what)
 	return no;
 }
 
+/*
+ * The extension builds indexes of tables with enough bytes and rows.  The
+ * number of rows is not always known.
+ */
+static void
+check_large(void)
+{
+	TocEntry	entries[] = {
+		{.desc = "INDEX",.tag = "0a"},
+		{.desc = "INDEX",.tag = "1a"},
+		{.desc = "INDEX",.tag = "2a"},
+		{.desc = "INDEX",.tag = "3a"},
+	};
+	int			tables_of[] = {0, 1, 2, 3};
+	DumpTable	tables[] = {
+		{.total_bytes = 11 * MB,.est_rows = 99999},
+		{.total_bytes = 10 * MB,.est_rows = 100000},
+		{.total_bytes = 9 * MB},
+		{.total_bytes = 8 * MB - 1,.est_rows = 200000}
+	};
+	QueueCase	made;
+	IndexQueue *queue = make_queue(&made, entries, lengthof(entries), tables_of,
+								   tables, lengthof(tables));
+
+	is_number(queue->jobs.n_jobs, 4, "one job for each table");
+	ok(!queue->jobs.jobs[0].large, "too few rows");
+	ok(queue->jobs.jobs[1].large, "enough rows");
+	ok(queue->jobs.jobs[2].large, "an unknown number of rows");
+	ok(!queue->jobs.jobs[3].large, "too few bytes");
+}
+
 /* Tables 0 and 3 are small, 1 and 2 large; 2 is the largest. */
 static void
 check_order(void)
@@ -134,6 +165,7 @@ check_paths(void)
 void
 test_index_queue(void)
 {
+	check_large();
 	check_order();
 	check_paths();
 }

@@ -84,7 +84,7 @@ extern int	backup_read_replaced(const Backup *backup, bool *replaced);
 
 /* A file of WAL is incomplete: end the process. */
 pg_noreturn extern void backup_read_wal_removed(const Backup *backup,
-											   const BackupFile *file);
+												const BackupFile *file);
 
 /*
  * Read a small file: a result with its bytes, or NULL if it does not exist.

@@ -208,7 +208,7 @@ typedef struct TargetRowsSink
 	uint64		n_rows;			/* after sink_finish() */
 } TargetRowsSink;
 
-#define SINK_TARGET_HINT "Run the same command again, and rename or replace tables of the target before or after it."
+#define SINK_TARGET_HINT "Do not rename or replace tables of the target during the run.  Run the same command again, into an empty database or with --clean."
 
 /* The server has refused a command, or the connection broke. */
 static void

@@ -620,7 +620,7 @@ archive_plan_expect_rows(ArchivePlan *plan, const Archive *archive)
 }
 
 void
-archive_plan_refuse_parts(const ArchivePlan *plan)
+archive_plan_refuse_parts(const ArchivePlan *plan, const char *hint)
 {
 	for (int i = 0; i < plan->plan.chunks->n_files; i++)
 	{
@@ -632,7 +632,7 @@ archive_plan_refuse_parts(const ArchivePlan *plan)
 						 "option --compare-with cannot be used: columns of table %s are masked in the archive" :
 						 "option --compare-with cannot be used: the archive contains only some rows of table %s",
 						 printable(plan->plan.tables->tables[plan->plan.chunks->files[i].table].name));
-			pg_fatal_hint("Use -L to leave out this table.");
+			pg_fatal_hint("%s", hint);
 		}
 	}
 }

@@ -66,8 +66,9 @@ extern void archive_plan_expect_rows(ArchivePlan *plan,
 /*
  * Exit with a message if the archive contains only a part of the rows of a
  * table, or masked columns, because a comparison with a database would then
- * find differences.
+ * find differences.  The hint names the option that leaves out the table.
  */
-extern void archive_plan_refuse_parts(const ArchivePlan *plan);
+extern void archive_plan_refuse_parts(const ArchivePlan *plan,
+									  const char *hint);
 
 #endif							/* ARCHIVE_PLAN_H */

@@ -446,7 +446,8 @@ restore_plan_make(Restore *restore)
 									  restore->n_ids, &restore->options);
 	plan = &restore->plan->plan;
 	if (restore->options.compare_with)
-		archive_plan_refuse_parts(restore->plan);
+		archive_plan_refuse_parts(restore->plan,
+								  "Use -L to leave out this table.");
 	settle_options(restore);
 	restore->identity.archive = archive_identity(restore->archive);
 	restore->identity.selection = restore_resume_selection(&restore->options,

@@ -566,14 +566,15 @@ connection_limit_check_tasks(PGconn *conn, int n_tasks, int n_sessions)
 }
 
 void
-connection_limit_check_workers(PGconn *conn, int n_workers)
+connection_limit_check_workers(PGconn *conn, int n_workers, int n_servers)
 {
 	ConnectionsLeft left = connection_limit_left(conn, true);
 
 	if (left.at_most >= n_workers)
 		return;
 	connection_limit_report(PG_LOG_WARNING, conn, left.at_most, n_workers);
-	connection_limit_hint(PG_LOG_WARNING, conn, &left, left.at_most);
+	connection_limit_hint(PG_LOG_WARNING, conn, &left,
+						  left.at_most * n_servers);
 }
 
 /* ----------

@@ -158,9 +158,11 @@ extern void connection_limit_check_tasks(PGconn *conn, int n_tasks,
 
 /*
  * In a task: warn in this way about the sessions of its own workers.  conn is
- * the session of the task.
+ * the session of the task.  n_workers is the number of workers on this server,
+ * one of n_servers.
  */
-extern void connection_limit_check_workers(PGconn *conn, int n_workers);
+extern void connection_limit_check_workers(PGconn *conn, int n_workers,
+										   int n_servers);
 
 /*
  * How long one attempt to connect may take, unless PGCONNECT_TIMEOUT says

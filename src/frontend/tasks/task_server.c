@@ -559,7 +559,8 @@ task_server_check_workers(void *arg)
 	const TaskServers *servers = arg;
 
 	connection_limit_check_workers(servers->conns[0],
-								   (servers->n_workers + servers->n - 1) / servers->n);
+								   (servers->n_workers + servers->n - 1) / servers->n,
+								   servers->n);
 }
 
 char *

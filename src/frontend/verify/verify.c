@@ -479,7 +479,7 @@ report_failure(const VerifyRun *run, bool is_readable)
 				 units_plural(run->found.findings), n_files,
 				 units_plural(n_files));
 	if (run->found.unread == run->found.findings)
-		pg_log_error_hint("Check the command of --pipe, and run the same command again.");
+		pg_log_error_hint("Check the command of --pipe, and whether the files exist.  Then run the same command again.");
 	else if (!is_readable)
 		pg_log_error_hint(ARCHIVE_COPY_HINT);
 	else if (run->archive)
