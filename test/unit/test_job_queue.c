@@ -48,7 +48,10 @@ check_order(void)
 	   "equal ones in the archive's order");
 }
 
-/* Of equal files those come first whose table has the most rows. */
+/*
+ * The first chunks of large tables come first.  Of other equal files those
+ * come first whose table has the most rows.
+ */
 static void
 check_indexes(void)
 {
@@ -67,7 +70,7 @@ check_indexes(void)
 	static const int none_of_largest[] = {1, 1, 0};
 	static const int many_of_smallest[] = {3, 1, 1};
 	JobRules	rules = {.builds = one_each};
-	static const int tables[] = {0, 2, 2, 2, -1, 1, 1};
+	static const int tables[] = {2, 1, 0, 2, 2, -1, 1};
 	JobQueue   *queue = job_queue_make(&plan, &objects, &rules);
 
 	is_number(queue->n_jobs, lengthof(tables), "jobs where indexes follow");
@@ -85,8 +88,16 @@ check_indexes(void)
 			  "a table without indexes is last");
 	rules.builds = many_of_smallest;
 	queue = job_queue_make(&plan, &objects, &rules);
-	is_number(queue->files[queue->jobs[0].first]->table, 0,
-			  "one with many is first");
+	is_number(queue->files[queue->jobs[2].first]->table, 0,
+			  "one with many is first of the others");
+	files[3].est_bytes = 10 * MB;
+	files[4].est_bytes = 5 * MB;
+	files[5].est_bytes = 2 * MB;
+	queue = job_queue_make(&plan, &objects, NULL);
+	is_number(queue->files[queue->jobs[0].first]->table, 1,
+			  "the first chunk of a large table is first");
+	ok(queue->files[queue->jobs[4].first] == &files[3],
+	   "but not that of a small one");
 }
 
 static void

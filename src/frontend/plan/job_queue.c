@@ -9,6 +9,10 @@
  * long as loading the table.  So the size of the table is added to the path
  * of each of its files, once for each build of the longest sequence of
  * builds.
+ *
+ * A byte of one table may take many times as long as a byte of another one.
+ * So that the estimated time soon includes the speed of each large table, the
+ * first chunks of these tables come before all others.
  */
 #include "base/fe_compat.h"
 
@@ -148,6 +152,15 @@ file_work(const DataFile *file)
 	return Max(file->est_bytes, blocks * EMPTY_BLOCK_BYTES);
 }
 
+/* Tables with at least this share of all work are large. */
+#define LARGE_SHARE 0.1
+
+/*
+ * Added to the path of files that come before all others.  The sum of the
+ * paths of a job's files must not overflow.
+ */
+#define FIRST_PATH (UINT64_MAX / 2 / BATCH_FILES)
+
 /* A file, and what decides its place. */
 typedef struct SortedFile
 {
@@ -219,7 +232,10 @@ sort_files(const ChunkPlan *chunks, const JobRules *rules)
 {
 	SortedFile *sorted = pg_malloc((chunks->n_files + 1) * sizeof(SortedFile));
 	uint64	   *table_work = sum_by_table(chunks);
+	uint64		total = 0;
 
+	for (int i = 0; i < chunks->n_files; i++)
+		total += file_work(&chunks->files[i]);
 	for (int i = 0; i < chunks->n_files; i++)
 	{
 		const DataFile *file = &chunks->files[i];
@@ -233,6 +249,9 @@ sort_files(const ChunkPlan *chunks, const JobRules *rules)
 			table_work[file->table] : file_work(file);
 		sorted[i].path = sorted[i].work +
 			(rules->builds ? rules->builds[file->table] * table_work[file->table] : 0);
+		if (file->chunk_no == 1 && file->n_chunks > 1 && !sorted[i].at_once &&
+			table_work[file->table] >= total * LARGE_SHARE)
+			sorted[i].path += FIRST_PATH;
 	}
 	qsort(sorted, chunks->n_files, sizeof(SortedFile), job_queue_compare_files);
 	return sorted;
