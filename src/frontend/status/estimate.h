@@ -12,6 +12,11 @@
  * time as the first, but some of its jobs wait until all work of a kind is
  * done, as index builds wait for the rows of their table.
  *
+ * If both pools use the same processors and disks, each worker becomes slower
+ * while workers of the other pool are busy.  So the machine is expected to do
+ * as much work at a time as until now; and before both pools have worked at
+ * the same time, as much as the workers of the larger pool do.
+ *
  * The caller measures the time; nothing here reads a clock, so unit tests do
  * not depend on it.
  */
@@ -29,23 +34,28 @@ typedef struct EstimateKind
 	double		factor;			/* how many units of the parent are likely to
 								 * cost as much as one of this kind */
 	double		prior;			/* expected seconds for a unit before any is
-								 * done; if "relative", as a multiple of the
-								 * cost of a unit of kind 0; 0 = unknown */
-	bool		relative;
+								 * done, or a multiple of the cost of a unit
+								 * of kind "relative_to"; 0 = unknown */
+	int			relative_to;	/* or ESTIMATE_NO_KIND */
+	bool		exclusive;		/* its jobs also wait for earlier jobs that
+								 * wait for the same kind */
 	double		done;			/* units, with those of its children */
 	double		seconds;		/* time that workers needed for them */
 	double		left;			/* units, with those of its children */
 	double		cost;			/* seconds per unit (estimate_seconds()) */
 	double		end;			/* when all will be done, also from there */
+	double		jobs_end;		/* the same, of jobs that wait for this one */
 } EstimateKind;
 
 /* A remaining job of one worker. */
 typedef struct EstimateJob
 {
+	int			no;				/* in the order of estimate_add_left() */
 	int			kind;
 	double		units;
 	int			after;			/* a kind of pool 0 for which it waits, or
 								 * ESTIMATE_NO_KIND */
+	double		ready;			/* when it need not wait any more */
 } EstimateJob;
 
 typedef struct Estimate
@@ -55,6 +65,7 @@ typedef struct Estimate
 	EstimateJob *jobs;			/* remaining ones */
 	int			n_jobs;
 	int			workers[ESTIMATE_POOLS];
+	double		elapsed;		/* seconds since the begin of the work */
 } Estimate;
 
 /*

@@ -47,10 +47,10 @@
 
 /*
  * Building a key, or another index, is expected to take as long per row as
- * reading and loading this many bytes of rows.
+ * reading and loading this many bytes of rows without long values.
  */
-#define LIKELY_KEY_BYTES 45
-#define LIKELY_INDEX_BYTES 80
+#define LIKELY_KEY_BYTES 20
+#define LIKELY_INDEX_BYTES 30
 
 /*
  * A build that takes longer than expected is assumed to need this share of
@@ -480,14 +480,12 @@ look_at_build(const IndexBuild *build, double rows, int table_kind,
 
 	if (build->end_us != 0)
 		share = 1;
+	else if (share <= 0 && seconds > 0 && cost > 0)
+		share = seconds / Max(rows * cost, seconds * (1 + LONGER_SHARE));
 	if (share > 0)
 		estimate_add_done(estimate, kind, rows * share, seconds);
-	else if (cost > 0)
-		share = 1 - Max(1 - seconds / cost / rows,
-						LONGER_SHARE * seconds / cost / rows);
 	if (share < 1)
-		estimate_add_left(estimate, kind, rows * (1 - share),
-						  build->start_us == 0 ? table_kind : ESTIMATE_NO_KIND);
+		estimate_add_left(estimate, kind, rows * (1 - share), table_kind);
 }
 
 static void
@@ -566,6 +564,7 @@ take_state(void)
 	}
 	now.busy = busy_workers(progress->runs[progress->reading]->results);
 	progress->estimate->workers[0] = workers_at_work(&now);
+	progress->estimate->elapsed = now.time - progress->start;
 	return now;
 }
 
@@ -722,12 +721,13 @@ new_estimate(const Run *const *runs, int n_runs)
 	estimate = estimate_new(kind);
 	estimate->kinds[WORK_SMALL_FILES].prior = LIKELY_FILE_SECONDS;
 	estimate->kinds[WORK_OBJECTS].prior = 1;
-	estimate->kinds[WORK_OBJECTS].relative = true;
+	estimate->kinds[WORK_OBJECTS].relative_to = WORK_ROWS;
 	estimate->kinds[WORK_KEYS].prior = LIKELY_KEY_BYTES;
+	estimate->kinds[WORK_KEYS].exclusive = true;
 	estimate->kinds[WORK_INDEXES].prior = LIKELY_INDEX_BYTES;
 	for (int i = WORK_KEYS; i <= WORK_INDEXES; i++)
 	{
-		estimate->kinds[i].relative = true;
+		estimate->kinds[i].relative_to = WORK_OF_RUNS + WORK_PLAIN;
 		estimate->kinds[i].pool = 1;
 	}
 	kind = WORK_OF_RUNS;
