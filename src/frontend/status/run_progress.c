@@ -337,6 +337,23 @@ kind_of(const DataFile *file, int first_kind)
 		first_kind + WORK_TABLES + file->table;
 }
 
+/* The time that workers have needed for a file until now. */
+static double
+file_seconds(const Run *run, int no)
+{
+	const FileResult *file = &run->results->files[no];
+	const FileResult *shares = file_results_shares(run->results, no);
+	int64		us = 0;
+
+	if (!file->done)
+		return progress->seconds[no];
+	if (shares == NULL)
+		return (file->end_us - file->start_us) / 1e6;
+	for (int i = 0; i < run->results->n_workers; i++)
+		us += shares[i].end_us - shares[i].start_us;
+	return us / 1e6;
+}
+
 static void
 look_at_file(const Run *run, int no, int first_kind, RowsState *now)
 {
@@ -345,8 +362,7 @@ look_at_file(const Run *run, int no, int first_kind, RowsState *now)
 	int			kind = kind_of(planned, first_kind);
 	bool		counts = file->done || file_results_shares(run->results, no);
 	double		here = counts ? file->raw_bytes : progress->in_work[no];
-	double		seconds = file->done ? (file->end_us - file->start_us) / 1e6 :
-		progress->seconds[no];
+	double		seconds = file_seconds(run, no);
 	double		rows = file->rows;
 	double		all = file->done ? here :
 		Max(expected_bytes(run, no, &rows), here);
