@@ -172,6 +172,7 @@ archive_lookup_open(int dir, const char *name, CompressMethod *method,
 	if (!archive_name_is_plain(name))
 	{
 		*problem = psprintf(ARCHIVE_NAME_INVALID, printable(name));
+		errno = EINVAL;
 		return -1;
 	}
 	for (int i = 0; (full = form_of_name(name, i, method)) != NULL; i++)
@@ -184,6 +185,7 @@ archive_lookup_open(int dir, const char *name, CompressMethod *method,
 		free(unconstify(char *, *problem));
 	}
 	*problem = psprintf("file \"%s\" does not exist", printable(name));
+	errno = ENOENT;
 	return -1;
 }
 

@@ -77,8 +77,9 @@ extern bool archive_name_is_harmless(const char *name);
  * InitDiscoverCompressFileHandle).  *method is set according to the suffix.
  *
  * Returns -1 and sets *problem to a clause with the name, owned, if the file
- * does not exist or is not a regular file, or if the name could lead to
- * another directory.
+ * cannot be opened.  errno is ENOENT if it does not exist, ELOOP if it is a
+ * symbolic link, and EINVAL if it is not a regular file, or if the name could
+ * lead to another directory.
  */
 extern int	archive_lookup_open(int dir, const char *name,
 								CompressMethod *method, const char **problem);

@@ -430,6 +430,8 @@ add_member(pg_checksum_context *sum, const Archive *archive, const char *name)
 	const char *problem;
 	int			fd = archive_lookup_open(archive->fd, name, &method, &problem);
 
+	if (fd < 0 && errno != ENOENT && errno != ELOOP && errno != EINVAL)
+		pg_fatal("could not read archive \"%s\": %s", archive->path, problem);
 	if (fd < 0)
 	{
 		pg_log_error(ARCHIVE_DAMAGED, archive->path, problem);

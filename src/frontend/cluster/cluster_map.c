@@ -469,6 +469,8 @@ read_path(const char *directory, const char *name, size_t *len)
 	char	   *text;
 	ssize_t		got;
 
+	if (fd < 0 && errno != ENOENT)
+		pg_fatal("%s", problem);
 	if (fd < 0)
 	{
 		pg_log_error("could not read the dump of all databases in directory \"%s\"",
