@@ -217,14 +217,22 @@ begin_writing(PGconn *conn)
 	set_for_writing(conn);
 }
 
-/* The notes of a table in this state cannot be relied on. */
+/*
+ * Exit because the table does not exist, or its notes cannot be relied on.
+ * Only a restore from the start helps, without the notes that exist.  problem
+ * is the end of a sentence about the table.
+ */
 pg_noreturn static void
-refuse_notes(PGconn *conn, const char *detail)
+refuse_notes(PGconn *conn, bool exist, const char *problem)
 {
-	pg_log_error("could not use table %s in database \"%s\" of the target",
-				 CLUSTER_NOTES_TABLE, printable(PQdb(conn)));
-	pg_log_error_detail("%s", detail);
-	pg_fatal_hint("End other restores of all databases.  Then drop all databases that this restore has created, and run the same command again.");
+	const char *database = printable(PQdb(conn));
+
+	pg_log_error("the restore of all databases cannot continue");
+	pg_log_error_detail("Table %s in database \"%s\" %s.",
+						CLUSTER_NOTES_TABLE, database, problem);
+	pg_fatal_hint("End other restores of all databases, drop the databases that this restore has created,%s and run the command again without --resume.",
+				  exist ? psprintf(" run " DROP_COMMAND " in database \"%s\",",
+								   database) : "");
 }
 
 /*
@@ -237,7 +245,7 @@ lock_notes(PGconn *conn)
 {
 	session_command(conn, LOCK_COMMAND);
 	if (!notes_exist(conn))
-		refuse_notes(conn, "The table was dropped during the run.");
+		refuse_notes(conn, false, "was dropped during the run");
 }
 
 static void
@@ -319,7 +327,7 @@ set_note(PGconn *conn, const char *identity, const Note *note)
 	PGresult   *res = target_query(conn, set_query, 6, params);
 
 	if (strcmp(PQcmdTuples(res), "1") != 0)
-		refuse_notes(conn, "The table belongs to another restore.");
+		refuse_notes(conn, true, "belongs to another restore");
 	PQclear(res);
 }
 
@@ -333,8 +341,8 @@ state_of(PGconn *conn, const char *name)
 	for (int i = NOTE_BEGUN; i <= NOTE_DONE; i++)
 		if (strcmp(name, state_names[i]) == 0)
 			return (NoteState) i;
-	refuse_notes(conn, psprintf("The table contains the unknown state \"%s\".",
-								printable(name)));
+	refuse_notes(conn, true, psprintf("contains the unknown state \"%s\"",
+									  printable(name)));
 }
 
 static void
