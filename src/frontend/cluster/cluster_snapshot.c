@@ -86,6 +86,7 @@ struct ClusterSnapshot
 	char	   *identity;		/* identity of the snapshot, see snapshot.h */
 	bool		must_repeat;	/* the snapshot sees other databases than the
 								 * list */
+	bool		is_renamed;		/* the name of a database leads to another */
 	SnapshotRecord *record;
 	int64		looked_at;
 };
@@ -181,10 +182,12 @@ open_guard(ClusterSnapshot *snapshot, Guard *guard)
 }
 
 static void
-check_database(const Guard *guard)
+check_database(ClusterSnapshot *snapshot, const Guard *guard)
 {
-	if (server_database(guard->conn) != guard->database->oid)
-		session_lost("databases were renamed, or dropped and created again");
+	snapshot->is_renamed = server_database(guard->conn) != guard->database->oid;
+	if (snapshot->is_renamed)
+		session_lost(psprintf("database \"%s\" was renamed, or dropped and created again",
+							  printable(guard->database->name)));
 }
 
 /*
@@ -198,10 +201,10 @@ check_database(const Guard *guard)
  * session that calls it.
  */
 static void
-begin_guard(const ClusterSnapshot *snapshot, Guard *guard)
+begin_guard(ClusterSnapshot *snapshot, Guard *guard)
 {
 	interrupt_set_connection(guard->conn);
-	check_database(guard);
+	check_database(snapshot, guard);
 	session_begin(guard->conn, SESSION_BEGIN_READ_ONLY);
 	if (snapshot->by_pause)
 		return;
@@ -801,8 +804,8 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 		interrupt_check();
 		if (cause == NULL && !snapshot->must_repeat)
 			break;
-		by_names = cause == NULL;
-		if (by_names)
+		by_names = cause == NULL || snapshot->is_renamed;
+		if (cause == NULL)
 			cause = pg_strdup("databases were created, dropped or renamed");
 		if (n == TRIES)
 		{
@@ -814,6 +817,7 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 		}
 		pg_log_info("taking the snapshot of all databases again: %s", cause);
 		free(cause);
+		snapshot->is_renamed = false;
 		close_guards(snapshot);
 		pg_usleep(TRY_US);
 
