@@ -72,7 +72,7 @@ sub undo
 	my $dump = start_behind('-t', 'gated', '-t', 'other');
 	is(end_dump($dump), 0, "$what: exit code");
 	like($dump->{err}, qr/^pg_pardump: warning: could not lock table public\.other again; reading it in the session that already holds the lock
-pg_pardump: detail: Replay \(startup process \d+\) is waiting for an exclusive lock on the table\.\n$/,
+pg_pardump: detail: Replay \(startup process \d+\) is waiting for an ACCESS EXCLUSIVE lock on the table\.\n$/,
 		"$what: message");
 	undo();
 	make_database($primary, 'copy', options => 'TEMPLATE template0');

@@ -65,7 +65,7 @@ sub end_request
 	return $request->{err} // '';
 }
 
-my $busy = qr/could not lock table: ERROR:  could not obtain lock on relation "(public\.)?victim"
+my $busy = qr/could not lock table: could not obtain lock on relation "(public\.)?victim"
 .*detail: Another session holds or is waiting for .*
 .*hint: .*--lock-wait-timeout\./;
 
@@ -156,7 +156,7 @@ sub read_by_leader
 {
 	my ($table) = @_;
 	return qr/^pg_pardump: warning: could not lock table $table again; reading it in the session that already holds the lock
-pg_pardump: detail: Process \d+ is waiting for an exclusive lock on the table\.\n$/;
+pg_pardump: detail: Process \d+ is waiting for an ACCESS EXCLUSIVE lock on the table\.\n$/;
 }
 
 {

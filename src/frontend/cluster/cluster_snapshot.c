@@ -593,7 +593,7 @@ lock_database(ClusterSnapshot *snapshot, Guard *guard, int64 *room)
 	}
 	pg_log_warning("could not lock the tables of database \"%s\" in advance",
 				   printable(guard->database->name));
-	pg_log_warning_detail("%s", problem);
+	pg_log_warning_detail("%s", message_sentence(problem));
 	pg_log_warning_detail("The tables will be locked when the database is dumped; if one of them is changed before, the dump of this database fails.");
 	pg_log_warning_hint("Until this database has been dumped, do not run commands in it that change or rewrite tables, for example ALTER TABLE or TRUNCATE.");
 }

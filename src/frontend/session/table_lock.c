@@ -38,7 +38,7 @@ table_lock_wait_ms(PGconn *conn, const Options *options)
 
 /*
  * Lock the tables in one round trip, without a wait.  Returns NULL on
- * success, else the server's message (owned).
+ * success, else the server's primary message (owned).
  */
 static char *
 try_lock(PGconn *conn, char *const *names, int n_names, bool *is_busy)
@@ -69,7 +69,8 @@ try_lock(PGconn *conn, char *const *names, int n_names, bool *is_busy)
 			session_failed(conn, res, "query failed", sql.data);
 		if (is_busy)
 			*is_busy = busy;
-		message = pg_strdup(PQresultErrorMessage(res));
+		message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+		message = pg_strdup(message ? message : PQresultErrorMessage(res));
 
 		/*
 		 * RELEASE, too: ROLLBACK TO keeps the savepoint, so that the
@@ -128,8 +129,8 @@ table_lock_take(PGconn *conn, char *const *names, int n_names, int wait_ms)
 			continue;
 		pg_log_error("could not lock table: %s", message);
 		pg_log_error_detail(session_is_standby(conn) ?
-							"Replay (the startup process) holds or is waiting for an exclusive lock on the table." :
-							"Another session holds or is waiting for an exclusive lock on the table.");
+							"Replay (the startup process) holds or is waiting for an ACCESS EXCLUSIVE lock on the table." :
+							"Another session holds or is waiting for an ACCESS EXCLUSIVE lock on the table.");
 		pg_fatal_hint("Run the same command when the lock is released, or wait longer with --lock-wait-timeout.");
 	}
 }

@@ -42,7 +42,7 @@ extern void table_lock_take(PGconn *conn, char *const *names, int n_names,
 							int wait_ms);
 
 /*
- * Lock tables in this way, but return the server's message (owned) if a table
+ * Lock tables in this way, but return the primary message (owned) if a table
  * cannot be locked for any reason.  Tables before it in the list may be
  * locked then.  NULL if all are locked.
  */

@@ -253,6 +253,7 @@ static const char waiting_query[] =
 " JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) l.database"
 " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
 " AND l.relation OPERATOR(pg_catalog.=) $1::pg_catalog.oid"
+" AND l.mode OPERATOR(pg_catalog.=) 'AccessExclusiveLock'"
 " AND NOT l.granted LIMIT 1";
 
 /* In the leader: report why the leader reads a table itself. */
@@ -269,8 +270,8 @@ report_refused(WorkerSession *session, int no)
 		pg_log_warning("could not lock table %s again; reading it in the session that already holds the lock",
 					   printable(table->name));
 		pg_log_warning_detail(result_is_true(res, 0, 1) ?
-							  "Replay (startup process %s) is waiting for an exclusive lock on the table." :
-							  "Process %s is waiting for an exclusive lock on the table.",
+							  "Replay (startup process %s) is waiting for an ACCESS EXCLUSIVE lock on the table." :
+							  "Process %s is waiting for an ACCESS EXCLUSIVE lock on the table.",
 							  PQgetvalue(res, 0, 0));
 		session->source->reported[no] = true;
 	}
