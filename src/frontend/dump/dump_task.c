@@ -185,7 +185,7 @@ dump_task_run_refused(void *arg, const WorkerTask *pool_task, int no)
 	DumpTask   *task = arg;
 	TaskLine	line = {.kind = TASK_LINE_REFUSED,.number = task->pool.jobs[no]};
 
-	pg_log_warning("this task could not lock the table of a job; the leader will dump it");
+	pg_log_warning("could not lock a table; the leader will run the job that reads it");
 	pg_log_warning_detail("Job: %s.", pool_task->describe(task, no, -1));
 	task_result_write(&task->results, &line);
 	task_result_flush(&task->results);
