@@ -136,7 +136,7 @@ like($err, qr/ERROR:  duplicate key value/, 'large objects, --allow-existing -e:
 
 # ---- --resume
 
-my $nothing = qr/error: there is nothing to resume in the target database\npg_parrestore: hint: A completed restore leaves nothing to resume\.  .*\n\z/;
+my $nothing = qr/error: database "[^"]+" contains no restore to resume\npg_parrestore: detail: .*"pardump_restore", cannot be resumed\.\npg_parrestore: hint: Check the name .*\n\z/;
 $db = new_copy();
 sql($node, $db, 'CREATE SCHEMA s; CREATE TABLE another (a int)');
 ($rc, undef, $err) = run_parrestore($node, $db, $dir, '--resume');

@@ -133,7 +133,7 @@ foreach my $kind (sort keys %archives)
 		next;
 	}
 	resumed_ok($db, $archive, $kind, '-j1', '--chunk-size=64kB');
-	refused_ok($db, $archive, "$kind, again", qr/there is nothing to resume/, '--resume');
+	refused_ok($db, $archive, "$kind, again", qr/contains no restore to resume/, '--resume');
 	is(sessions_left($node), 0, "$kind: no session left");
 }
 
@@ -388,7 +388,7 @@ foreach my $kind (sort keys %archives)
 	like($err, qr/warning: the restore cannot be resumed if it is interrupted\n.*detail: The role may not create a schema .*\n.*hint: .*GRANT CREATE ON DATABASE .* TO /,
 		'no CREATE: a warning');
 	is(value($node, $db, 'SELECT count(*) FROM other'), 5000, 'no CREATE: rows');
-	refused_ok($db, $ours, 'no CREATE', qr/there is nothing to resume/, '-a', '-t', 'other', '--role=loader', '--resume');
+	refused_ok($db, $ours, 'no CREATE', qr/contains no restore to resume/, '-a', '-t', 'other', '--role=loader', '--resume');
 
 	# without a log there is a lock that anybody can have: it is told who has it
 	sql($node, $db, 'CREATE ROLE hostile LOGIN');

@@ -181,7 +181,7 @@ sub run_round
 		return "exit code $rc" if $rc != 1 && !($rc == 137 && grep { /killed/ } @done);
 		return 'no reason is told' if $rc == 1 && $err !~ /error: |terminated by user/;
 		# it had completed; or had not begun where its tables existed before
-		if ($err =~ /there is nothing to resume/)
+		if ($err =~ /contains no restore to resume/)
 		{
 			return undef if !wrong_with($mode_name);
 			return 'nothing to resume, but not complete' if $mode_name =~ /plain|create/;

@@ -757,8 +757,10 @@ restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 	}
 	if (options->resume && !there)
 	{
-		pg_log_error("there is nothing to resume in the target database");
-		pg_log_error_hint("A completed restore leaves nothing to resume.  To restore again, use --clean or an empty database.");
+		pg_log_error("database \"%s\" contains no restore to resume",
+					 printable(PQdb(conn)));
+		pg_log_error_detail("A restore that was completed, or could not create schema \"" RESTORE_JOURNAL_SCHEMA "\", cannot be resumed.");
+		pg_log_error_hint("Check the name of the database, or restore again, into an empty database or with --clean.");
 		exit(1);
 	}
 	if (there && !options->resume && !options->clean)
