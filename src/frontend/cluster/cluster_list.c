@@ -658,7 +658,9 @@ check_connections(PGconn *conn, const ClusterSide *side, int jobs,
 		return true;
 	}
 	connection_limit_report(PG_LOG_ERROR, conn, at_most, needed);
-	pg_log_error_detail("Jobs: %d, databases at a time: %d.", jobs, n_runs);
+	pg_log_error_detail("The run needs %d connection%s for jobs, and %d for %d database%s at a time.",
+						jobs, units_plural(jobs), needed - jobs, n_runs,
+						units_plural(n_runs));
 	while (jobs > 0 && needed_by(side, jobs, n_databases) > at_most)
 		jobs--;
 	connection_limit_hint(PG_LOG_ERROR, conn, &connections, jobs);
@@ -750,15 +752,18 @@ builds_of(const Options *options)
 static void
 check_builds(PGconn *conn, int jobs, int builds, int n_databases)
 {
-	int			needed = needed_by(&target_side, jobs, n_databases) + builds;
+	int			n_runs = Min(jobs, n_databases);
+	int			sessions = needed_by(&target_side, jobs, n_databases);
+	int			needed = sessions + builds;
 	int			left = Min(connection_limit_left(conn, false).at_most,
 						   PG_INT32_MAX - 1) + 1;
 
 	if (n_databases == 0 || left >= needed)
 		return;
 	connection_limit_report(PG_LOG_WARNING, conn, left, needed);
-	pg_log_warning_detail("Jobs: %d, databases at a time: %d, index builds at a time: %d.",
-						  jobs, Min(jobs, n_databases), builds);
+	pg_log_warning_detail("The run needs %d connection%s for jobs, %d for %d database%s at a time, and %d for index builds.",
+						  jobs, units_plural(jobs), sessions - jobs, n_runs,
+						  units_plural(n_runs), builds);
 	pg_log_warning_hint(CONNECTIONS_BUILDS_HINT);
 }
 

@@ -156,8 +156,8 @@ check_connections(PGconn *conn, int n_workers, int n_builds)
 	else
 	{
 		connection_limit_report(PG_LOG_WARNING, conn, left, needed);
-		pg_log_warning_detail("Jobs: %d, index builds at a time: %d.",
-							  n_workers, n_builds);
+		pg_log_warning_detail("The run needs %d connection%s for jobs, and %d for index builds.",
+							  n_workers, units_plural(n_workers), n_builds);
 		pg_log_warning_hint(CONNECTIONS_BUILDS_HINT);
 	}
 }
