@@ -22,6 +22,7 @@
 #include "load/definitions.h"
 #include "load/leaf_keys.h"
 #include "load/restore_journal_open.h"
+#include "load/target_check.h"
 #include "process/progress.h"
 #include "process/worker_slots.h"
 #include "session/session_lost.h"
@@ -166,7 +167,10 @@ make_phase(RestoreStages *stages, const RestoreJournal *journal, RestorePhase ph
 						 *work.n_existing);
 			/* In a copy, an object may have been created after the check. */
 			if (!stages->as_pg_restore)
-				pg_fatal_hint("Use --clean to replace them, or an empty database.");
+			{
+				target_objects_hint(stages->setup.options);
+				exit(1);
+			}
 			pg_log_error_detail("Their contents will be overwritten, as with pg_restore.");
 		}
 		target_renew(stages->target);

@@ -461,6 +461,16 @@ target_count_objects(PGconn *conn, const DumpPlan *plan)
 	return count_objects(conn, plan, objects_query, 1, NULL);
 }
 
+void
+target_objects_hint(const Options *options)
+{
+	pg_log_error_hint(options->target == NULL ?
+					  "Use --clean to drop them and all other objects that will be restored, or --allow-existing to overwrite their contents, as pg_restore does." :
+					  options->data_only ?
+					  "Drop them on the target with lo_unlink(), or use --no-large-objects." :
+					  "Use --no-large-objects to keep them, or --clean to drop them and all other objects that will be copied.");
+}
+
 /*
  * Report large objects of other owners: --clean removes large objects one by
  * one, after it has dropped everything else, so it would fail late.
@@ -497,10 +507,7 @@ target_check_objects(PGconn *conn, const DumpPlan *plan,
 	pg_log_error("the target already contains %d of the large objects to be copied",
 				 n);
 	pg_log_error_detail("Large objects of two databases can have the same OID by chance; a copy would overwrite these.");
-	if (options->data_only)
-		pg_log_error_hint("Drop them on the target with lo_unlink(), or use --no-large-objects.");
-	else
-		pg_log_error_hint("Use --clean to drop them first.");
+	target_objects_hint(options);
 }
 
 /*

@@ -49,9 +49,11 @@ extern void target_check_sequences(PGconn *conn,
  * target_count_objects() returns how many of the large objects that the
  * plan's archive creates exist on the target.  (The archive may only have the
  * contents.) For a copy, target_check_objects() reports an error if there are
- * any or, with --clean, if other roles own some.
+ * any or, with --clean, if other roles own some.  target_objects_hint()
+ * prints the hint of that error, also for a restore.
  */
 extern int	target_count_objects(PGconn *conn, const DumpPlan *plan);
+extern void target_objects_hint(const Options *options);
 extern void target_check_objects(PGconn *conn, const DumpPlan *plan,
 								 const Options *options);
 

@@ -281,7 +281,8 @@ restore_tables_exist(PGconn *conn, const Toc *toc, const DumpPlan *plan)
  * restore would add rows to these tables, and overwrite these objects.
  */
 static void
-restore_tables_refuse_existing(PGconn *conn, const DumpPlan *plan)
+restore_tables_refuse_existing(PGconn *conn, const DumpPlan *plan,
+							   const Options *options)
 {
 	int			n;
 
@@ -293,7 +294,7 @@ restore_tables_refuse_existing(PGconn *conn, const DumpPlan *plan)
 	pg_log_error("the target already contains %d of the large objects to be restored",
 				 n);
 	pg_log_error_detail("Large objects of two databases can have the same OID by chance; a restore would overwrite these.");
-	pg_log_error_hint("Use --clean to drop them first, or --allow-existing to overwrite their contents, as pg_restore does.");
+	target_objects_hint(options);
 }
 
 /*
@@ -518,7 +519,7 @@ refuse_existing(Restore *restore)
 			/* this option leaves out the rows of all other existing tables */
 			refuse_filled_extensions(conn, restore->run.plan->tables);
 		else
-			restore_tables_refuse_existing(conn, restore->run.plan);
+			restore_tables_refuse_existing(conn, restore->run.plan, options);
 	}
 	if (conn != restore->target.conn)
 		session_close(conn);
