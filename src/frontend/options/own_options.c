@@ -68,7 +68,7 @@ own_options_rows(int *n)
 	return own_options;
 }
 
-#define OF_ONE "This option applies to one database only."
+#define OF_ONE(option) "Option " option " applies to one database only."
 #define LEADERS "Specify this option for the leader, not for its tasks."
 #define NOT_IN_SNAPSHOT "A table that was rewritten after the snapshot was taken would lack rows of the snapshot."
 #define TASKS_DUMP "Tasks can dump, but not copy.  Run the copy on one host, with -j."
@@ -89,10 +89,11 @@ static const OptionRule rules[] = {
 	{"--roles-only", NEEDS, "--all-databases"},
 	{"--tablespaces-only", NEEDS, "--all-databases"},
 	{"--all-databases", EXCLUDES, "--roles", "--all-databases copies all roles anyway."},
-	{"--all-databases", EXCLUDES, "--compare-with", OF_ONE},
+	{"--all-databases", EXCLUDES, "--compare-with", OF_ONE("--compare-with")},
 	{"--all-databases", EXCLUDES, "--clean-output", "Archives of dropped databases would remain.  Specify a new directory."},
-	{"--all-databases", EXCLUDES, "--snapshot --create-slot"
-	" --create-subscription", OF_ONE},
+	{"--all-databases", EXCLUDES, "--snapshot", OF_ONE("--snapshot")},
+	{"--all-databases", EXCLUDES, "--create-slot", OF_ONE("--create-slot")},
+	{"--all-databases", EXCLUDES, "--create-subscription", OF_ONE("--create-subscription")},
 	{"--all-databases", EXCLUDES, "--also-from --tasks --task"},
 	{"--cluster-snapshot", EXCLUDES, "--no-extension", "The extension makes one snapshot available in all databases."},
 	{"--cluster-snapshot", EXCLUDES, "--serializable-deferrable", "A snapshot that waits for other transactions in one database cannot be adopted in the others."},

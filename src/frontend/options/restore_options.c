@@ -217,15 +217,13 @@ restore_options_check_stock(const Options *options, const char *reason)
 				 given);
 }
 
-#define OF_ONE "This option applies to one database only."
-
 /* pg_restore checks all other combinations of options. */
 static const OptionRule rules[] = {
 	{"--exclude-database", NEEDS, "--all-databases"},
 	{"--globals-only", NEEDS, "--all-databases"},
 	{"--all-databases", NEEDS, "-d/--dbname"},
 	{"--all-databases", EXCLUDES, "-c/--clean", "--all-databases creates the databases.  Drop existing databases first."},
-	{"--all-databases", EXCLUDES, "--compare-with", OF_ONE},
+	{"--all-databases", EXCLUDES, "--compare-with", "Option --compare-with applies to one database only."},
 	{"--globals-only", EXCLUDES, "--resume"},
 	{"--globals-only", EXCLUDES, "--check"},
 	{"-g/--globals-only", EXCLUDES, "--exclude-database"},
@@ -300,7 +298,8 @@ check_options(Options *options)
 	{
 		pg_log_error("options %s and %s cannot be used together",
 					 "--all-databases", options->by_stock_option);
-		pg_fatal_detail(OF_ONE);
+		pg_fatal_detail("Option %s applies to one database only.",
+						options->by_stock_option);
 	}
 	refuse_file_and_database(options);
 	if (options->by_stock == NULL && options->connection.dbname == NULL)
