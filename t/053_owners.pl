@@ -133,7 +133,7 @@ foreach my $option ('--where=data.predicate:id OPERATOR(pg_catalog.<) 5', '--sam
 	my $dir = new_path('dump');
 	my ($rc, undef, $err) = run_program('pg_pardump', @db, '-f', $dir, $option);
 	is($rc, 1, "$what: refused");
-	like($err, qr/error: querying 1 table could run code of role "app" with the privileges of "[^"]+"\n.*detail: Tables: data\.predicate\.\n.*hint: .* can attach functions that run as "[^"]+" when the table is queried \($what\)\.  Use --trust-owners if you trust this role\.\n\z/,
+	like($err, qr/error: querying 1 table could run code of role "app" with the privileges of "[^"]+"\n.*detail: Tables: data\.predicate\.\n.*detail: .* can attach functions that run as "[^"]+" when the table is queried \($what\)\.\n.*hint: If you trust this role, use --trust-owners\.\n\z/,
 		"$what: why");
 	is_deeply(calls(), [], "$what: functions that were called");
 	ok(!-e $dir, "$what: no file is written");

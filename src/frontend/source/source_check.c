@@ -547,10 +547,12 @@ check_owners(PGconn *conn, const Options *options, const DumpTables *tables)
 					 printable(role));
 		pg_log_error_detail("Tables: %s.",
 							units_names(names.data, n_found, NAMES_SHOWN));
+		pg_log_error_detail("The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when the table is queried (%s).",
+							printable(role),
+							querying_options(where, sample, mask));
 		pg_log_error_hint(several ?
-						  "The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when the table is queried (%s).  Use --trust-owners if you trust these roles." :
-						  "The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when the table is queried (%s).  Use --trust-owners if you trust this role.",
-						  printable(role), querying_options(where, sample, mask));
+						  "If you trust these roles, use --trust-owners." :
+						  "If you trust this role, use --trust-owners.");
 	}
 }
 
