@@ -374,7 +374,7 @@ accept_rewritten(const PGresult *before, const PGresult *now,
 	}
 	if (!any)
 		return true;
-	pg_log_generic(level, PG_LOG_DETAIL, "After TRUNCATE, ALTER TABLE or REPACK (CONCURRENTLY), the snapshot does not see the previous rows.  After VACUUM FULL, CLUSTER or another REPACK it does, but these cannot be distinguished.");
+	pg_log_generic(level, PG_LOG_DETAIL, "The snapshot no longer sees the rows if the table was rewritten by TRUNCATE, ALTER TABLE or REPACK (CONCURRENTLY).  It still sees them after VACUUM FULL, CLUSTER or plain REPACK, but pg_pardump cannot tell which command was used.");
 	if (!options->allow_rewritten)
 		pg_log_error_hint(options->snapshot
 						  ? "Run the same command again with a new snapshot, or use --allow-rewritten if you know that no rows are lost."
