@@ -751,7 +751,7 @@ copy_refused_ok(qr/could not connect to (?:the )?publisher .*pg_pardump: error: 
 is_deeply(state_of_grown(), $before_grown, 'a subscription: nothing was changed');
 sql($target, 'grown', q{ALTER SUBSCRIPTION idle SET (slot_name = NONE);
 	CREATE EVENT TRIGGER guard ON ddl_command_start WHEN TAG IN ('DROP SCHEMA') EXECUTE FUNCTION guard()});
-copy_refused_ok(qr/detail: The transaction that drops them was rolled back\.  Subscriptions had been dropped before\.\n[^\n]*hint: Fix the cause of the error, and run the same command again\.\n\z/,
+copy_refused_ok(qr/detail: The transaction that drops them was rolled back\.  Subscriptions had been dropped before\.\n[^\n]*hint: Fix the cause, and run the same command again\.\n\z/,
 	'a subscription and a guard', $source, 'grown', $target, 'grown', '--clean');
 is(value($target, 'grown', 'SELECT count(*) FROM app.orders'), 100, 'a subscription and a guard: rows');
 sql($target, 'grown', 'DROP EVENT TRIGGER guard; DROP FUNCTION guard()');

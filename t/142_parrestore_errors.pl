@@ -140,7 +140,7 @@ foreach my $more ('DELETE FROM public.small_2', 'COPY public.small_2 (a) FROM st
 	like($err, qr/^pg_parrestore: detail: All rows of \d+ of \d+ tables were committed on the target, but not of .*small_2/m,
 		'-e: account');
 	unlike($err, qr/errors ignored/, '-e: no error is ignored');
-	like($err, qr/hint: Fix the cause of the error, and run the same command with --resume\.\n\z/, '-e: hint');
+	like($err, qr/hint: Fix the cause, and run the same command with --resume\.\n\z/, '-e: hint');
 	is(sessions_left($node), 0, '-e: no session left');
 	no_temp_files_ok('-e');
 }

@@ -265,7 +265,7 @@ drop_together(RestoreStages *stages, TocEntry *entries, int n_before)
 	pg_log_error_detail(n_subscriptions > 0 ?
 						"The transaction that drops them was rolled back.  Subscriptions had been dropped before." :
 						"The transaction that drops them was rolled back.");
-	pg_fatal_hint("Fix the cause of the error, and run the same command again.");
+	pg_fatal_hint("Fix the cause, and run the same command again.");
 }
 
 /*

@@ -146,7 +146,7 @@ load_account_report_at_exit(void *arg)
 		!(account->must_restart && *account->must_restart))
 		pg_log_error_hint(interrupt_came() ?
 						  "Run the same command with --resume to continue." :
-						  "Fix the cause of the error, and run the same command with --resume.");
+						  "Fix the cause, and run the same command with --resume.");
 }
 
 void
