@@ -148,7 +148,7 @@ foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', 
 sub large_file { replace_file("$pgdata/more/large", 10 * 1024 * 1024, $_[0]); return; }
 
 my @large = (qr/COPY.*(?:more\/large'|6d6f72652f6c61726765")/s);
-my $warning = qr/^pg_parbasebackup: warning: file "more\/large" was replaced or removed while it was read\n.*detail: .*\n.*hint: Take another backup .*\n\z/;
+my $warning = qr/^pg_parbasebackup: warning: file "more\/large" was replaced or removed while it was read\n.*detail: .*\n.*hint: Make another backup .*\n\z/;
 foreach my $try ([ '-Fp', '--no-extension' ], ['-Fp'], [ '-Ft', '-Z', 'zstd:1', '--no-extension' ], [ '-Ft', '-Z', 'server-lz4' ])
 {
 	foreach my $change (

@@ -394,7 +394,7 @@ check_replaced(Backup *backup, int times_left)
 				pg_log_warning("file \"%s\" was replaced or removed while it was read",
 							   printable(backup->list->files[i].path));
 				pg_log_warning_detail("The backup might contain parts of both versions.");
-				pg_log_warning_hint("Take another backup if the file is needed.");
+				pg_log_warning_hint("Make another backup if the file is needed.");
 			}
 	}
 }
