@@ -117,7 +117,7 @@ report_build(Relation index, const char *reason)
 								 RelationGetRelationName(index))));
 	else
 		ereport(DEBUG1,
-				(errmsg_internal("index \"%s\" is left to the server: %s",
+				(errmsg_internal("index \"%s\" is built by the server: %s",
 								 RelationGetRelationName(index), reason)));
 }
 
@@ -257,7 +257,7 @@ index_build_fast(Relation heap, Relation index, IndexInfo *info)
 	if (reason == NULL && !is_expected(&build, index))
 		reason = "it was not created by this command";
 	if (reason == NULL && ask_mode(&reason) == INDEX_BUILD_SERVER)
-		reason = "it is switched off";
+		reason = "fast index builds are disabled";
 	if (reason == NULL)
 		reason = build_index(heap, index, info, &n_rows);
 	report_build(index, reason);

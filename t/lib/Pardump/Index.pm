@@ -34,7 +34,7 @@ sub builders
 	my ($messages) = @_;
 	my @builders;
 
-	while ($messages =~ /DEBUG:  index "([^"]+)" is (?:(built by pg_pardump)|left to the server: (.*))$/mg)
+	while ($messages =~ /DEBUG:  index "([^"]+)" is built by (?:(pg_pardump)|the server: (.*))$/mg)
 	{
 		push @builders, [ $1, defined $2 ? 'us' : $3 ] if $1 !~ /^pg_pardump_index_comparison/;
 	}
