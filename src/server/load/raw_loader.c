@@ -132,7 +132,7 @@ take_tuple(RawRows *rows, uint32 word)
 		hoff += BITMAPLEN(rows->tupdesc->natts);
 	hoff = MAXALIGN(hoff);
 	if (start + bytes < hoff)
-		invalid_row("It is shorter than its null bitmap.");
+		invalid_row("The tuple is shorter than its null bitmap.");
 
 	/*
 	 * A frame contains neither the fixed part of the header nor, without
@@ -206,10 +206,10 @@ take_external(RawRows *rows, const struct varlena *pointer)
 	if (memcmp(VARDATA_EXTERNAL(pointer), &blank, sizeof(blank)) != 0)
 		invalid_row("A value points out of the block.");
 	if (offset >= rows->end - rows->start || VARATT_IS_1B(value))
-		invalid_row("A value out of line is not there.");
+		invalid_row("An out-of-line value is missing.");
 	size = stored_varlena_size(value, rows->end);
 	if (size == 0)
-		invalid_row("A value out of line is longer than the block.");
+		invalid_row("An out-of-line value is longer than the block.");
 	rows->place = value + size;
 	return (struct varlena *) value;
 }
@@ -231,7 +231,7 @@ check_varlena(RawRows *rows, bool may_be_external)
 		if (unlikely(VARATT_IS_EXTERNAL(value)))
 		{
 			if (!may_be_external)
-				invalid_row("A value is out of line in a row that has none.");
+				invalid_row("The tuple has an out-of-line value, but the flag for such values is not set.");
 			value = take_external(rows, value);
 			row->values[att] = PointerGetDatum(value);
 			row->external[row->n_external++] = att;
@@ -240,7 +240,7 @@ check_varlena(RawRows *rows, bool may_be_external)
 			check_compressed(value);
 	}
 	if (may_be_external && row->n_external == 0)
-		invalid_row("No value is out of line in a row that has one.");
+		invalid_row("The flag for out-of-line values is set, but the tuple has none.");
 }
 
 /* Does the row have a value of varying length? */
@@ -286,12 +286,12 @@ raw_rows_next(RawRows *rows)
 	rows->row.tuple = tuple = take_tuple(rows, word);
 	/* the last value must end at the end of the tuple */
 	if (tuple_deform(rows->deformer, tuple) != tuple->t_len)
-		invalid_row("The lengths of its values are not that of the row.");
+		invalid_row("The values do not end at the end of the tuple.");
 	check_varlena(rows, (word & RAW_HAS_EXTERNAL) != 0);
 	check_names(rows);
 	/* without the flag the server would assume that all widths are fixed */
 	if ((word & RAW_HAS_VARWIDTH) == 0 && has_varlena(rows))
-		invalid_row("It has values of varying width, and does not say so.");
+		invalid_row("The tuple has variable-width values, but the flag for such values is not set.");
 	return &rows->row;
 }
 
