@@ -304,7 +304,7 @@ is(first_names('a' .. 'h'), 'a, b, c, d, e and 3 more', 'names of databases: fiv
 		[ 'options = --trust-owners -n -fx', qr/no matching schemas.*\n(.*\n)*.*error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
 		[ 'compress = zstd:77', qr/error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
 		[ 'username = nobody_of_this_name', qr/error: the query for the timeouts of the role failed with exit code 2/ ],
-		[ 'metrics = /nowhere', qr/error: directory "\/nowhere" of "metrics" does not exist or is not writable\n(?:.*\n)*.*error: \d problems? found in 1 database: 1 error(?:, \d warnings?)?; a run would fail\n.*detail: The configuration or its environment has errors\.\n\z/ ],
+		[ 'metrics = /nowhere', qr/error: directory "\/nowhere" of key "metrics" does not exist\n(?:.*\n)*.*error: \d problems? found in 1 database: 1 error(?:, \d warnings?)?; a run would fail\n.*detail: The configuration or its environment has errors\.\n\z/ ],
 		[ "metrics = /nowhere\ndatabase = missing", qr/error: \d problems? found in 2 databases: 2 errors(?:, \d warnings?)?; a run would fail\n.*detail: The configuration or its environment has errors\.\n.*detail: Databases with errors: "missing"\.\n\z/ ])
 	{
 		my ($line, $message) = @$try;
@@ -434,7 +434,7 @@ SH
 	($rc, undef, $err) = run_backup($now + 86400 * 4, $file);
 	chmod 0700, $metrics;
 	is($rc, 0, 'metrics that cannot be written: exit code');
-	like($err, qr/\Apg_pardump_backup: warning: directory "\Q$metrics\E" of "metrics" does not exist or is not writable\n.*detail: No metrics will be written\.\n\z/,
+	like($err, qr/\Apg_pardump_backup: warning: directory "\Q$metrics\E" of key "metrics" is not writable\n.*detail: No metrics will be written\.\n\z/,
 		'metrics that cannot be written: a warning');
 	is_deeply([ map { (complete_backups($dir, $_))[-1] } 'other', 'shop' ], [ (time_name($now + 86400 * 4)) x 2 ],
 		'metrics that cannot be written: backups exist');

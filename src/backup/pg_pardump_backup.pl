@@ -592,7 +592,7 @@ sub metrics_problem
 {
 	my $directory = $config->{metrics};
 	return if !defined $directory || -d $directory && -w _;
-	return "directory \"$directory\" of \"metrics\" does not exist or is not writable\n";
+	return "directory \"$directory\" of key \"metrics\" " . (-d $directory ? 'is not writable' : 'does not exist') . "\n";
 }
 
 sub run
@@ -654,7 +654,7 @@ sub check
 	my (@databases, $claim, $server, $other);
 	$try->(sub { $claim = claim_store($config->{directory}, $config->{name}, 0) });
 	$try->(sub { unfinished($config->{directory}, $_) foreach folders($config->{directory}) });
-	$try->(sub { die "directory \"$config->{directory}\" is not writable: $!\n" if !-w $config->{directory} });
+	$try->(sub { die "directory \"$config->{directory}\" is not writable\n" if !-w $config->{directory} });
 	$try->(sub { my $problem = metrics_problem(); die $problem if defined $problem });
 	$try->(sub { link_store($config, 0) });
 	$try->(sub { @databases = databases(); die $NO_DATABASE if !@databases });
