@@ -80,7 +80,11 @@ sub take_snapshot
 	# a killed run may have left it
 	unlink $file;
 	my $program = start_and_wait($WHAT, command($config, $file, \@databases), limit_of($config, MIN_SNAPSHOT_LIMIT));
-	my $described = read_json($file) // die "file \"$file\" is missing or damaged\n";
+
+	# read_json() does not tell why it fails
+	open my $fh, '<', $file or die "could not open file \"$file\": $!\n";
+	close $fh;
+	my $described = read_json($file) // die "file \"$file\" does not contain a JSON object\n";
 	return { %$program, file => $file, record => $described->{'Cluster-Snapshot'},
 		databases => [ map { { name => name_of($_), oid => $_->{Oid}, id => $_->{Snapshot}, pid => $_->{Process}, is_template => $_->{Template} } }
 			  @{ $described->{Databases} } ] };
