@@ -421,7 +421,7 @@ sub hold_backup
 	sysopen(my $lock, $file, O_RDWR | O_CREAT | O_NOFOLLOW, 0600) or die "could not open file \"$file\": $!\n";
 	if (!flock $lock, LOCK_SH | LOCK_NB)
 	{
-		die $!{EWOULDBLOCK} ? "a run is removing \"$backup->{path}\"\n" : "could not lock file \"$file\": $!\n";
+		die $!{EWOULDBLOCK} ? "directory \"$backup->{path}\" is being removed by a run\n" : "could not lock file \"$file\": $!\n";
 	}
 	fcntl($lock, F_SETFD, 0) or die "could not set flags of file \"$file\": $!\n";
 	return $lock;
@@ -439,7 +439,8 @@ sub remove_backup
 	if (sysopen $lock, "$path/.lock", O_RDWR | O_NOFOLLOW)
 	{
 		flock $lock, LOCK_EX | LOCK_NB
-		  or die "the backup is being restored\ndetail: The next run will try again to remove it.\n";
+		  or die $!{EWOULDBLOCK} ? "the backup is in use by a restore\ndetail: The next run will try to remove the backup again.\n"
+		  : "could not lock file \"$path/.lock\": $!\n";
 	}
 	if ($path !~ /\.partial\z/)
 	{
