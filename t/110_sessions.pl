@@ -200,6 +200,8 @@ foreach my $width (80, 120)
 	in_session('pg_pardump', '--all-databases', '--target', 'service=new');
 	sql($new, 'postgres', "DROP DATABASE $_") foreach 'shop', 'web';
 	make_large();
+	in_session('pg_pardump', '--check', '-f', 'large.dump', 'large');
+	in_session('pg_pardump', '--all-databases', '--exclude-database=shop', @others, '--check', '-f', 'large.dump');
 	in_session('pg_pardump', '-f', 'large.dump', 'large');
 	sql($node, 'postgres', 'DROP DATABASE large');
 	in_session('pg_pardump', '-f', 'other.dump', 'no_such_database');
@@ -270,6 +272,11 @@ foreach my $width (80, 120)
 	append_to_file('others.conf', "directory = $dir/others\ndatabase = web\ndatabase = no_such_database\nmetrics = $dir/missing\n");
 	chmod 0600, 'others.conf' or die "could not change a mode: $!";
 	in_session('pg_pardump_backup', '--check', 'others.conf');
+	make_large();
+	append_to_file('large.conf', "directory = $dir/others\ndatabase = large\n");
+	chmod 0600, 'large.conf' or die "could not change a mode: $!";
+	in_session('pg_pardump_backup', '--check', 'large.conf');
+	sql($node, 'postgres', 'DROP DATABASE large');
 	truncate((glob 'backups/shop/*/dump/[0-9]*.dat*')[0], 100) or die "could not truncate: $!";
 	in_session('pg_pardump_backup', '--verify', 'latest', 'nightly.conf');
 	in_session('pg_pardump_backup', '--list', '--json', 'nightly.conf');

@@ -43,8 +43,8 @@ sub print_database
 
 # Calls a function that runs "pg_pardump --check" with {output} and with an option, which must
 # come last, because "options" may contain another --log-json.  Adds the number of warnings
-# in pg_pardump's event log to the sums.  Shows what it has printed: without -v only errors and
-# warnings.  Whether there is a problem is reported of all databases together.  Before, calls
+# in pg_pardump's event log to the sums.  Shows what it has printed: without -v only errors, warnings
+# and hints.  Whether there is a problem is reported of all databases together.  Before, calls
 # the function $plan with the text, and with the events of the check and of the plan.  Dies if
 # the check failed.
 sub run_check

@@ -264,14 +264,9 @@ static int	n_checked;			/* databases; 0 = one, without a number */
 static const char *failed;		/* databases with errors, or NULL */
 
 static void
-put(int level, int part, const char *text)
+put(const char *head, const char *text)
 {
-	static const char *const heads[] = {NULL, "  detail: ", "  hint: "};
-
-	if (part == MESSAGE_PRIMARY)
-		appendPQExpBufferStr(&findings, level >= PG_LOG_ERROR ? "error: " : "warning: ");
-	else
-		appendPQExpBufferStr(&findings, heads[part]);
+	appendPQExpBufferStr(&findings, head);
 
 	/*
 	 * printable_message() begins later lines with a tab, which becomes a
@@ -294,7 +289,9 @@ findings_take(int level, int part, const char *text)
 	if (level < PG_LOG_WARNING)
 		return false;
 	if (listed)
-		put(level, part, text);
+		put(part == MESSAGE_DETAIL ? "  detail: " :
+			part == MESSAGE_HINT ? "  hint: " :
+			level >= PG_LOG_ERROR ? "error: " : "warning: ", text);
 	if (part == MESSAGE_PRIMARY && level >= PG_LOG_ERROR)
 		counts.errors++;
 	else if (part == MESSAGE_PRIMARY)
@@ -767,7 +764,10 @@ message_hint(const char *text)
 	 * Errors are shown at every log level.  The level's name appears only in
 	 * the primary part of a message.
 	 */
-	message_report(PG_LOG_ERROR, MESSAGE_HINT, "%s", shown);
+	if (listed)
+		put("hint: ", shown);
+	else
+		message_report(PG_LOG_ERROR, MESSAGE_HINT, "%s", shown);
 	free(shown);
 }
 

@@ -131,7 +131,10 @@ extern void message_log(int level, int part, const char *format,...)
 #define pg_fatal_hint(...) \
 	do { pg_log_error_hint(__VA_ARGS__); exit(1); } while (0)
 
-/* Print a hint without a message.  It is shown at every log level. */
+/*
+ * Print a hint without a message.  It is shown at every log level.  With
+ * --check, it is a line of the list, but not a finding.
+ */
 extern void message_hint(const char *text);
 
 /*

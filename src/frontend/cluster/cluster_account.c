@@ -441,11 +441,11 @@ give_hint(const ClusterAccount *account, const uint64 *bytes, const char *format
 							  units_plural(account->list->n), names));
 }
 
-/* Does this run read rows, and show hints? */
+/* Does this run read rows, or check whether it could, and show hints? */
 static bool
 gives_hints(const ClusterAccount *account)
 {
-	return account->command != CLUSTER_CHECK &&
+	return !account->options->dry_run &&
 		account->command != CLUSTER_VERIFY && advice_is_shown(account->options);
 }
 
@@ -454,7 +454,8 @@ cluster_account_advise(ClusterAccount *account)
 {
 	ClusterProgress now;
 
-	if (state.has_advised || !gives_hints(account))
+	if (state.has_advised || account->command == CLUSTER_CHECK ||
+		!gives_hints(account))
 		return;
 	now = look(account);
 	if (now.planned_bytes < ADVICE_BYTES)
@@ -464,7 +465,21 @@ cluster_account_advise(ClusterAccount *account)
 					 (uint64) Max(now.expected_bytes, now.planned_bytes));
 }
 
-/* The other hints, at the end: then the plans of all databases are known. */
+/* The bytes that a run would read, of all databases. */
+static uint64
+bytes_to_read(const ClusterAccount *account)
+{
+	uint64		bytes = 0;
+
+	for (int i = 0; i < account->list->n; i++)
+		bytes += account->figures[i].expected_bytes;
+	return bytes;
+}
+
+/*
+ * The other hints, at the end: then the plans of all databases are known.
+ * --check gives all hints then.
+ */
 static void
 give_hints(const ClusterAccount *account)
 {
@@ -475,6 +490,8 @@ give_hints(const ClusterAccount *account)
 
 	if (!gives_hints(account))
 		return;
+	if (account->command == CLUSTER_CHECK)
+		advice_give_jobs(account->options, bytes_to_read(account));
 	whole = pg_malloc0((n + 1) * sizeof(uint64));
 	copied = pg_malloc0((n + 1) * sizeof(uint64));
 	unusable = pg_malloc0((n + 1) * sizeof(uint64));
@@ -485,11 +502,11 @@ give_hints(const ClusterAccount *account)
 		unusable[i] = account->figures[i].unusable_bytes;
 	}
 	give_hint(account, whole,
-			  "Tables of other roles, about %s in %d of %d database%s (%s), were not split: querying them could run code of these roles with your privileges.  Use the extension, or --trust-owners if you trust these roles.");
+			  "Tables of other roles, about %s in %d of %d database%s (%s), are not split: querying them could run code of these roles with your privileges.  Use the extension, or --trust-owners if you trust these roles.");
 	give_hint(account, copied,
-			  "About %s in %d of %d database%s (%s) were read with COPY, which is slower than the extension.  To install it, run CREATE EXTENSION pg_pardump; in each of these databases.");
+			  "About %s in %d of %d database%s (%s) are read with COPY, which is slower than the extension.  To install it, run CREATE EXTENSION pg_pardump; in each of these databases.");
 	give_hint(account, unusable,
-			  "About %s in %d of %d database%s (%s) were read with COPY, because the extension that is installed there cannot be used.  To print the reason, use -v.");
+			  "About %s in %d of %d database%s (%s) are read with COPY, because the extension that is installed there cannot be used.  To print the reason, use -v.");
 }
 
 /* ----------
@@ -895,17 +912,6 @@ write_page(const ClusterAccount *account)
 		};
 	}
 	(void) report_end_cluster(state.page, &cluster);
-}
-
-/* The bytes that a run would read, of all databases. */
-static uint64
-bytes_to_read(const ClusterAccount *account)
-{
-	uint64		bytes = 0;
-
-	for (int i = 0; i < account->list->n; i++)
-		bytes += account->figures[i].expected_bytes;
-	return bytes;
 }
 
 /*

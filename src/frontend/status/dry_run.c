@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "status/dry_run.h"
 #include "status/run.h"
+#include "status/summary.h"
 
 /*
  * The number of tables that get a line of their own.  Tables with several
@@ -601,6 +602,7 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 	FILE	   *out = event_log_text_output();
 
 	event_check_plan(options, plan, need);
+	advice_give(options, plan);
 	if (title)
 	{
 		print_database(title, plan, need, out);

@@ -73,7 +73,8 @@ bool
 advice_is_shown(const Options *options)
 {
 	/* A copy always prints a summary, so it also prints the hints. */
-	return progress_is_shown() || options->verbose || options->target;
+	return progress_is_shown() || options->verbose || options->target ||
+		options->check;
 }
 
 void

@@ -27,7 +27,8 @@
 #define ADVICE_BYTES ((uint64) 64 * 1024 * 1024)
 
 /*
- * A dump or restore that shows no progress only prints hints with -v.
+ * A dump or restore that shows no progress only prints hints with -v.  With
+ * --check, they are always printed.
  */
 extern bool advice_is_shown(const Options *options);
 
