@@ -162,10 +162,11 @@ sub one_unit_ok
 	}
 	make_database($node, 'unit_restored');
 	is((one_unit_ok('a restore', 'pg_parrestore', '-j2', '-d', $node->connstr('unit_restored'), $first))[0], $rows, 'a restore: the same bytes');
-	my ($rc, undef, $err) = run_program('pg_pardump', @db, '-j2', '--compare-with=' . $node->connstr('unit_restored'), '--progress');
+	my ($rc, $out, $err) = run_program('pg_pardump', @db, '-j2', '--compare-with=' . $node->connstr('unit_restored'), '--progress');
 	is($rc, 0, 'a comparison: exit code');
 	my ($done, $expected) = $err =~ /^comparing 100%, time \S+, ($size) of ~($size), /m;
 	is($done, $expected, 'a comparison: the line ends with the bytes of both sides') or diag($err);
+	like($out, qr/, \Q$done\E read in /, 'a comparison: the same bytes in the summary');
 }
 
 # ---- names that are not UTF-8, and a log that is appended to

@@ -43,7 +43,7 @@ typedef struct Comparison
 	SequencePositions *positions[2];
 	int			n_sequences;
 	int			n_different;	/* places */
-	uint64		bytes;			/* of the rows of the first side */
+	uint64		bytes;			/* of the rows of both sides */
 } Comparison;
 
 /* ----------
@@ -426,7 +426,7 @@ report_sum(const Comparison *comparison)
 					psprintf("archive \"%s\"", printable(other->options->compare_with)));
 	report_line(comparison, line);
 	free(line);
-	line = psprintf("%s, %s in %s", describe_compared(comparison),
+	line = psprintf("%s, %s read in %s", describe_compared(comparison),
 					units_size(comparison->bytes),
 					units_elapsed(run_clock_seconds()));
 	report_fact(comparison, line);
@@ -452,7 +452,8 @@ compare_rows(Comparison *comparison)
 	comparison->rows = compare_rows_sum(comparison->sides, comparison->tables,
 										comparison->with_objects,
 										comparison->objects);
-	comparison->bytes = file_results_total(comparison->sides[0]->run.results).raw_bytes;
+	for (int i = 0; i < 2; i++)
+		comparison->bytes += file_results_total(comparison->sides[i]->run.results).raw_bytes;
 	if (!compare_rows_differ(comparison->rows))
 		return;
 	if (!comparison->loaded)
