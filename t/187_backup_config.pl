@@ -252,7 +252,7 @@ is_deeply([ grep { !$keys{$_} } $example =~ /^#?(\w+) = /mg ], [], 'the example 
 	}
 	is($err, '', 'nightly_backup.md: cron is told nothing');
 	local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 1;
-	foreach my $try ([ [], qr/\A(?:(?:[^\n]*\r)?\[\d\/4\] \w+: made and verified, \S+ \w+ in [\d.:]+(?: s)?\r?\n){4}pg_pardump_backup: made and verified backup "\w+":\r?\n  4 databases, .*\r?\npg_pardump_backup: no old backups to remove\r?\n\z/, 'is shown each database and a summary' ], [ ['-v'], qr/100%, time/, 'is shown progress with -v' ])
+	foreach my $try ([ [], qr/\A(?:(?:[^\n]*\r)?\[\d\/4\] \w+: made and verified, \S+ \w+ stored in [\d.:]+(?: s)?\r?\n){4}pg_pardump_backup: made and verified backup "\w+":\r?\n  4 databases, .*\r?\npg_pardump_backup: no old backups to remove\r?\n\z/, 'is shown each database and a summary' ], [ ['-v'], qr/100%, time/, 'is shown progress with -v' ])
 	{
 		my ($options, $want, $what) = @$try;
 		my $shown = '';

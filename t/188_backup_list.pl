@@ -116,7 +116,7 @@ foreach my $try ([ 80, "\"a, b\", caf\xc3\xa9 and 2 more" ], [ 100, "\"a, b\", c
 # ---- --verify
 
 # The output of --verify without sizes and durations in its summary.
-sub without_figures { return $_[0] =~ s/^verified .*?\K(?:, [\d.]+ [kM]B)? in [\d.:]+(?: s)?(?=$|:)//mr; }
+sub without_figures { return $_[0] =~ s/^verified .*?\K(?:, [\d.]+ [kM]B stored,)? in [\d.:]+(?: s)?(?=$|:)//mr; }
 
 # $out is what follows the lines for each archive.
 sub verify_ok
@@ -139,8 +139,8 @@ foreach my $typed ("shop/$names[0]", "odd name/$names[0]", "odd=20name/$names[0]
 }
 {
 	my (undef, $out) = run_backup($now + 4 * DAY, '--verify', $names[2], $file);
-	my @lines = map { my $database = $_; qr/$database\/$names[2]: verified, [\d.]+ kB in \d+\.\d s\n/ } 'a, b', "caf\xc3\xa9", 'odd name', 'shop';
-	like($out, qr/\A\[1\/4\] $lines[0]\[2\/4\] $lines[1]\[3\/4\] $lines[2]\[4\/4\] $lines[3]verified 1 backup: 4 archives, [\d.]+ [kM]B in \d+\.\d s\n\z/, '--verify: a line for each archive');
+	my @lines = map { my $database = $_; qr/$database\/$names[2]: verified, [\d.]+ kB stored, in \d+\.\d s\n/ } 'a, b', "caf\xc3\xa9", 'odd name', 'shop';
+	like($out, qr/\A\[1\/4\] $lines[0]\[2\/4\] $lines[1]\[3\/4\] $lines[2]\[4\/4\] $lines[3]verified 1 backup: 4 archives, [\d.]+ [kM]B stored, in \d+\.\d s\n\z/, '--verify: a line for each archive');
 
 	# the first archive's progress is shown as soon as pg_pardump has shown its own
 	local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 4 * DAY;

@@ -356,12 +356,12 @@ sub other_server
 
 sub are_verified { return !grep { !defined $_->{verified} } @_; }
 
-# "352 kB in 3.2 s" about backups, or "3.2 s", because a command may have stored their files elsewhere.
+# "352 kB stored in 3.2 s" about backups, or "3.2 s", because a command may have stored their files elsewhere.
 sub figures_text
 {
 	my ($began, @made) = @_;
 	my $took = elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began);
-	return defined $config->{pipe} ? $took : size_text(sum0(map { $_->{bytes} } @made)) . " in $took";
+	return defined $config->{pipe} ? $took : size_text(sum0(map { $_->{bytes} } @made)) . " stored in $took";
 }
 
 # Makes attempts to back up databases.  $next is the sentence that announces the next attempt;
@@ -815,7 +815,7 @@ sub verify_archives
 		push @results, $is_good ? 'verified' : defined $is_good ? 'damaged' : 'failed';
 		next if $show && -t STDOUT;
 		printf "[%d/%d] %s: %s%s in %s\n", $n, scalar @archives, name_of($backup), $is_good ? 'verified' : uc $results[-1],
-		  defined $backup->{bytes} ? ', ' . size_text($backup->{bytes}) : '', elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began);
+		  defined $backup->{bytes} ? ', ' . size_text($backup->{bytes}) . ' stored,' : '', elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began);
 		STDOUT->flush;
 	}
 	$show->(scalar @archives, 0) if $show && @results == @archives;
@@ -880,7 +880,7 @@ sub restore
 	my $target = defined $to ? target_database($config, $to) : $backup->{database};
 	my $age = now() - $backup->{started};
 	print STDERR 'restoring backup ', title($backup), ' into database ', quoted($target), ":\n  ",
-	  join(', ', $age >= 0 ? age_text($age) . ' old' : 'from the future', defined $backup->{bytes} ? size_text($backup->{bytes}) : ()), "\n" if $config->{watched};
+	  join(', ', $age >= 0 ? age_text($age) . ' old' : 'from the future', defined $backup->{bytes} ? size_text($backup->{bytes}) . ' stored' : ()), "\n" if $config->{watched};
 	if (!eval { run_pg_parrestore($config, $backup, $to, {}); 1 })
 	{
 		my $error = $@;

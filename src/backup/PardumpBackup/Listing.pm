@@ -255,7 +255,7 @@ sub print_verified
 	{
 		# backups from old versions have no record of their size
 		my $known = !grep { !defined $_->{bytes} } @$archives;
-		print "verified $all: ", counted($n_good, 'archive'), $known ? ', ' . size_text(sum0(map { $_->{bytes} } @$archives)) : '', " in $took\n";
+		print "verified $all: ", counted($n_good, 'archive'), $known ? ', ' . size_text(sum0(map { $_->{bytes} } @$archives)) . ' stored,' : '', " in $took\n";
 		return;
 	}
 	print 'verified ', keys(%runs) - keys %bad_runs, " of $all in $took: ", counted($n_good, 'archive'), ' good',
