@@ -507,8 +507,9 @@ sub report_kept
 	if (defined $removed_all && !$removed_all) { inform('could not remove all old backups; see the errors above'); }
 	elsif ($removed_all && $config->{names_unread}) { inform('kept all old backups; see the warning above'); }
 	elsif ($removed_all && !$n_removed && !@failed) { inform('no old backups to remove'); }
-	report('error', sprintf "no new backup of %d of %s: %s\ndetail: Databases without a new backup keep all old backups.\n", scalar @failed,
-		counted($n, 'database'), first_names(@failed))
+	report('error', sprintf "no new backup of %d of %s: %s\ndetail: Databases without a new backup keep all old backups.\n"
+		  . "hint: Fix the cause, and run \"pg_pardump_backup %s\" again.\n", scalar @failed,
+		counted($n, 'database'), first_names(@failed), $config->{file})
 	  if @failed && $n > 1;
 	return;
 }
@@ -647,7 +648,7 @@ sub check
 	my $try = sub {
 		my ($function, $what) = @_;
 		return 1 if eval { $function->(); 1 };
-		complain(defined $what ? "$what: $@" : $@);
+		complain(defined $what ? "$what: $@" : $@) if $@ ne "\n";
 		$n_wrong++;
 		return;
 	};

@@ -46,7 +46,8 @@ sub print_database
 # in pg_pardump's event log to the sums.  Shows what it has printed: without -v only errors, warnings
 # and hints.  Whether there is a problem is reported of all databases together.  Before, calls
 # the function $plan with the text, and with the events of the check and of the plan.  Dies if
-# the check failed.
+# the check failed; with a function $plan, which prints a title, and errors below it, without
+# a message.
 sub run_check
 {
 	my ($config, $sums, $function, $plan) = @_;
@@ -62,7 +63,7 @@ sub run_check
 	# all archives together need room on one disk
 	print STDERR $config->{verbose} ? $text =~ s/^(?:  free disk space: .*|no problems found.*|\d+ problems? found\b.*)\n//mgr
 	  : $text =~ s/^(?:\[\d+\/\d+\] .*\n(?!(?:error|warning): )|A run would .*\n(?:  .*\n)*|no problems found.*\n|\d+ errors?, .*\n|\d+ problems? found\b.*\n)//mgr;
-	die $error if defined $error;
+	die $plan && $events{check}{errors} && $error =~ / failed with exit code \d+\n\z/ ? "\n" : $error if defined $error;
 	return;
 }
 
@@ -80,7 +81,10 @@ sub check_database
 
 		$sums->{errors}{$database} = $check->{errors} // 0;
 		($needed, $left) = $text =~ /^  connections to the source: (\d+) needed(.*)/m;
-		print_database("$number " . printable($database), $text, $plan) if $plan && !$config->{verbose};
+		my $title = "$number " . printable($database);
+		if ($config->{verbose}) { return; }
+		elsif ($plan) { print_database($title, $text, $plan); }
+		elsif ($check) { print STDERR "$title:\n"; }
 	});
 	return if !$plan;
 	$sums->{databases}++;
