@@ -158,8 +158,8 @@ extern void connection_limit_check_tasks(PGconn *conn, int n_tasks,
 
 /*
  * In a task: warn in this way about the sessions of its own workers.  conn is
- * the session of the task.  n_workers is the number of workers on this server,
- * one of n_servers.
+ * the session of the task.  n_workers is the number of workers on this
+ * server, one of n_servers.
  */
 extern void connection_limit_check_workers(PGconn *conn, int n_workers,
 										   int n_servers);
