@@ -166,7 +166,7 @@ sub one_unit_ok
 	is($rc, 0, 'a comparison: exit code');
 	my ($done, $expected) = $err =~ /^comparing 100%, time \S+, ($size) of ~($size), /m;
 	is($done, $expected, 'a comparison: the line ends with the bytes of both sides') or diag($err);
-	like($out, qr/, \Q$done\E read in /, 'a comparison: the same bytes in the summary');
+	like($out, qr/, \Q$done\E read from both in /, 'a comparison: the same bytes in the summary');
 }
 
 # ---- names that are not UTF-8, and a log that is appended to

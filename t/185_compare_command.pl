@@ -73,7 +73,7 @@ sub same_ok
 	my ($what, $with, @options) = @_;
 	my ($rc, $out, $err) = compare($with, @options);
 	is("$rc$err", '0', "$what: equal, exit code") or diag($out);
-	like($out, qr/^compared database "\w+" with (?:database "\w+"|archive ".+"):\n  \d+ tables?, .*[\d,]+ rows?, \S+ \w+ read in \d+\.\d s\nno differences found$/m, "$what: equal, in all");
+	like($out, qr/^compared database "\w+" with (?:database "\w+"|archive ".+"):\n  \d+ tables?, .*[\d,]+ rows?, \S+ \w+ read from both in \d+\.\d s\nno differences found$/m, "$what: equal, in all");
 	unlike($out, qr/differs|only in|differences found in /, "$what: no table differs");
 	return $out;
 }
@@ -106,7 +106,7 @@ like($out, qr/^table public\.big is equal \(20,000 rows\)$/m, 'a line of each ta
 like($out, qr/^table public\.leaf1 is equal \(\d+ rows\)$/m, 'a line of each partition');
 like($out, qr/^table public\."none" is equal \(5 rows\)$/m, 'a table without columns');
 like($out, qr/^large objects are equal \(2\)$/m, 'large objects');
-like($out, qr/^compared database "shop" with database "other":\n  6 tables, 1 sequence, 2 large objects, 24,505 rows, \S+ [kM]B read in \d+\.\d s\nno differences found$/m, 'the sum');
+like($out, qr/^compared database "shop" with database "other":\n  6 tables, 1 sequence, 2 large objects, 24,505 rows, \S+ [kM]B read from both in \d+\.\d s\nno differences found$/m, 'the sum');
 same_ok('a database, without the extension', $other, '--no-extension', @chunks);
 same_ok("archive $_", $archives{$_}, @chunks) foreach sort keys %archives;
 like(same_ok('one table', $archives{ours}, '-t', 'loose'), qr/^  1 table, 500 rows, /m,

@@ -303,9 +303,8 @@ is(first_names('a' .. 'h'), 'a, b, c, d, e and 3 more', 'names of databases: fiv
 		[ 'options = --trust-owners -Oxvn "no such"', qr/no matching schemas.*\n(.*\n)*\[1\/1\] shop:\nerror: .*\n(?!.*cannot be backed up)/ ],
 		[ 'options = --trust-owners -n -fx', qr/no matching schemas.*\n(.*\n)*\[1\/1\] shop:\nerror: .*\n(?!.*cannot be backed up)/ ],
 		[ 'compress = zstd:77', qr/error: database "shop" cannot be backed up: pg_pardump --check failed/ ],
-		[ 'username = nobody_of_this_name', qr/error: the query for the timeouts of the role failed with exit code 2/ ],
-		[ 'metrics = /nowhere', qr/error: directory "\/nowhere" of key "metrics" does not exist\n(?:.*\n)*.*error: \d problems? found in 1 database: 1 error(?:, \d warnings?)?; a run would fail\n.*detail: The configuration or its environment has errors\.\n\z/ ],
-		[ "metrics = /nowhere\ndatabase = missing", qr/error: \d problems? found in 2 databases: 2 errors(?:, \d warnings?)?; a run would fail\n.*detail: The configuration or its environment has errors\.\n.*detail: Databases with errors: "missing"\.\n\z/ ])
+		[ 'username = nobody_of_this_name', qr/error: the query for the timeouts of the role failed with exit code 2\n(?:.*\n)*.*detail: Errors of the configuration are listed before the first database\.\n/ ],
+		[ "metrics = /nowhere\ndatabase = missing", qr/warning: directory "\/nowhere" of key "metrics" does not exist\n.*detail: No metrics will be written\.\n(?:.*\n)*.*error: \d problems found in 2 databases: 1 error, \d warnings?; a run would fail\n.*detail: Databases with errors: "missing"\.\n\z/ ])
 	{
 		my ($line, $message) = @$try;
 		my ($file) = backup_config($node, 'database = shop', $line);
@@ -313,6 +312,10 @@ is(first_names('a' .. 'h'), 'a, b, c, d, e and 3 more', 'names of databases: fiv
 		is($rc, 1, "--check, $line: exit code");
 		like($err, $message, "--check, $line: message");
 	}
+	my ($file) = backup_config($node, 'database = shop', 'metrics = /nowhere');
+	($rc, $out, $err) = run_backup($now, '--check', $file);
+	is($rc, 0, '--check, only metrics: exit code');
+	like($err, qr/warning: directory "\/nowhere" of key "metrics" does not exist\n.*detail: No metrics will be written\.\n(?:.*\n)*.*\d problems? found in 1 database: \d warnings?; a run would start\n/, '--check, only metrics: message');
 }
 
 # ---- the role's timeouts are not for what is asked before the first backup

@@ -215,7 +215,7 @@ foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1\n(?:$again
 	my $lines = join '', map { "$_\n" } seen_lines($shown);
 	is($rc, 1, "$what: exit code");
 	like($lines, qr/warning: could not back up database "attic": pg_pardump (?:$waited)\[1\/2\] attic: FAILED after \d+\.\d s, will be retried\n\[2\/2\] shop: made and verified, .*\n(?:.*\n)*.*error: could not back up database "attic": pg_pardump (?:$waited)\[1\/2\] attic: FAILED after \d+\.\d s\npg_pardump_backup: made /, "$what: messages");
-	like($lines, qr/^pg_pardump_backup: made and verified backup "\w+":\n  1 of 2 databases, .*\n(?:pg_pardump_backup: removed \d+ old backups?\n)?pg_pardump_backup: error: no new backup of 1 of 2 databases: attic\n.*detail: Databases without a new backup keep all old backups\.\n.*hint: Fix the cause, and run "pg_pardump_backup .*" again\.\n\z/m,
+	like($lines, qr/^pg_pardump_backup: made and verified backup "\w+":\n  1 of 2 databases, .*\n(?:pg_pardump_backup: removed \d+ old backups?\n)?pg_pardump_backup: error: no new backup of 1 of 2 databases: attic\n.*detail: Databases without a new backup keep all old backups\.\n.*hint: Fix the cause\.  The next run backs up all databases\.  To start it now, run "pg_pardump_backup .*"\.\n\z/m,
 		"$what: the last lines");
 	sql($one, 'attic', "ROLLBACK PREPARED 'owner'");
 }

@@ -508,7 +508,7 @@ sub report_kept
 	elsif ($removed_all && $config->{names_unread}) { inform('kept all old backups; see the warning above'); }
 	elsif ($removed_all && !$n_removed && !@failed) { inform('no old backups to remove'); }
 	report('error', sprintf "no new backup of %d of %s: %s\ndetail: Databases without a new backup keep all old backups.\n"
-		  . "hint: Fix the cause, and run \"pg_pardump_backup %s\" again.\n", scalar @failed,
+		  . "hint: Fix the cause.  The next run backs up all databases.  To start it now, run \"pg_pardump_backup %s\".\n", scalar @failed,
 		counted($n, 'database'), first_names(@failed), $config->{file})
 	  if @failed && $n > 1;
 	return;
@@ -656,7 +656,10 @@ sub check
 	$try->(sub { $claim = claim_store($config->{directory}, $config->{name}, 0) });
 	$try->(sub { unfinished($config->{directory}, $_) foreach folders($config->{directory}) });
 	$try->(sub { die "directory \"$config->{directory}\" is not writable\n" if !-w $config->{directory} });
-	$try->(sub { my $problem = metrics_problem(); die $problem if defined $problem });
+	$try->(sub {
+		my $problem = metrics_problem();
+		report('warning', with_detail($problem, 'No metrics will be written.')) if defined $problem;
+	});
 	$try->(sub { link_store($config, 0) });
 	$try->(sub { @databases = databases(); die $NO_DATABASE if !@databases });
 	$try->(sub { dump_globals($config) });

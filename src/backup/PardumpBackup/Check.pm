@@ -144,7 +144,7 @@ sub report_verdict
 		return 1;
 	}
 	report('error', "$found: $list; a run would fail\n"
-		  . ($n_wrong > @failed ? "detail: The configuration or its environment has errors.\n" : '')
+		  . ($n_wrong > @failed ? "detail: Errors of the configuration are listed before the first database.\n" : '')
 		  . (@failed ? 'detail: Databases with errors: ' . first_names(map { quoted($_) } @failed) . ".\n" : ''));
 	return 0;
 }

@@ -426,7 +426,7 @@ report_sum(const Comparison *comparison)
 					psprintf("archive \"%s\"", printable(other->options->compare_with)));
 	report_line(comparison, line);
 	free(line);
-	line = psprintf("%s, %s read in %s", describe_compared(comparison),
+	line = psprintf("%s, %s read from both in %s", describe_compared(comparison),
 					units_size(comparison->bytes),
 					units_elapsed(run_clock_seconds()));
 	report_fact(comparison, line);
