@@ -719,7 +719,7 @@ sql($target, 'grown', q{CREATE FUNCTION guard() RETURNS event_trigger LANGUAGE p
 $before_grown = state_of_grown();
 fails_by_stock_ok('a guard');
 $err = copy_refused_ok(
-	qr/\Apg_restore: error: could not execute query: ERROR:  guarded\n.*\tCommand was: DROP SCHEMA IF EXISTS app;\n.*pg_pardump: error: --clean could not drop the objects that are to be copied\npg_pardump: detail: The transaction that drops them was rolled back\.\npg_pardump: hint: Fix the cause [^\n]*\n\z/s,
+	qr/\Apg_restore: error: could not execute query: ERROR:  guarded\n.*\tCommand was: DROP SCHEMA IF EXISTS app;\n.*pg_pardump: error: --clean could not drop the objects that are to be copied\npg_pardump: detail: The transaction that drops them was rolled back\.\npg_pardump: hint: Fix the cause, [^\n]*\n\z/s,
 	'a guard', $source, 'grown', $target, 'grown', '--clean');
 is_deeply(state_of_grown(), $before_grown, 'a guard: nothing was changed');
 
@@ -735,7 +735,7 @@ foreach my $held ('LOCK TABLE app.orders IN ACCESS SHARE MODE', 'SELECT lo_unlin
 	my $blocked = q{SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_restore' AND wait_event_type = 'Lock'};
 	terminate($target, wait_in_run($copy, "$held: pg_restore waits", sub { value($target, 'postgres', $blocked) }));
 	is(end_dump($copy), 1, "a lost session, $held: exit code");
-	like($copy->{err}, qr/terminating connection.*error: --clean could not drop the objects that are to be copied\n.*was rolled back\.\n[^\n]*hint: Fix the cause [^\n]*\n\z/s,
+	like($copy->{err}, qr/terminating connection.*error: --clean could not drop the objects that are to be copied\n.*was rolled back\.\n[^\n]*hint: Fix the cause, [^\n]*\n\z/s,
 		"a lost session, $held: message");
 	$holder->('ROLLBACK');
 	$holder->();
