@@ -312,7 +312,7 @@ is(first_names('a' .. 'h'), 'a, b, c, d, e and 3 more', 'names of databases: fiv
 		is($rc, 1, "--check, $line: exit code");
 		like($err, $message, "--check, $line: message");
 	}
-	my ($file) = backup_config($node, 'database = shop', 'metrics = /nowhere');
+	($file) = backup_config($node, 'database = shop', 'metrics = /nowhere');
 	($rc, $out, $err) = run_backup($now, '--check', $file);
 	is($rc, 0, '--check, only metrics: exit code');
 	like($err, qr/warning: directory "\/nowhere" of key "metrics" does not exist\n.*detail: No metrics will be written\.\n(?:.*\n)*.*\d problems? found in 1 database: \d warnings?; a run would start\n/, '--check, only metrics: message');
