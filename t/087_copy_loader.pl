@@ -24,7 +24,7 @@ $target->reload;
 make_database($source, 'loader');
 sql($source, 'loader', <<'SQL');
 -- more than 8 MB, and enough rows for the library's builds
-CREATE TABLE plain (id int PRIMARY KEY, t text) WITH (fillfactor = 50);
+CREATE TABLE plain (id int PRIMARY KEY, t text) WITH (fillfactor = 75);
 INSERT INTO plain SELECT g, md5(g::text) FROM generate_series(1, 100000) g;
 CREATE TABLE root (id int, t text) PARTITION BY RANGE (id);
 CREATE TABLE leaf PARTITION OF root FOR VALUES FROM (0) TO (1000);
