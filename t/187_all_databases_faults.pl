@@ -235,7 +235,7 @@ foreach my $try ([ '-j22', 22 ], [ '-j22', 4, '--index-jobs=4' ], [ '-j22', 0, '
 }
 sql($new, 'postgres', 'DROP DATABASE middle');
 sql($source, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 4');
-refused_ok('the limit of a role', qr/server "[^"]+" has only 4 of 9 needed connections left\n.*detail: Jobs: 3, .*\n.*hint: Use --jobs=1, /,
+refused_ok('the limit of a role', qr/server "[^"]+" has only 4 of 9 needed connections left\n.*detail: The run needs 3 connections for jobs, .*\n.*hint: Use --jobs=1, /,
 	'pg_pardump', '-j3', @from, @dumper, '-f', $none);
 sql($source, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT 1');
 refused_ok('no room for one', qr/server "[^"]+" has only 1 of \d+ needed connections left\n.*detail: .*\n.*hint: End other sessions, or increase /,
