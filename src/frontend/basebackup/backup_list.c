@@ -609,7 +609,7 @@ backup_plan_new(BackupList *list)
 	if (n_ranges > PG_INT32_MAX)
 	{
 		pg_log_error("the cluster has too many files for a parallel base backup");
-		pg_log_error_detail("It would be read in " UINT64_FORMAT " parts or more; the maximum is %d.",
+		pg_log_error_detail("It would be read in " UINT64_FORMAT " pieces or more; the maximum is %d.",
 							n_ranges, PG_INT32_MAX);
 		pg_fatal_hint("Use pg_basebackup.");
 	}

@@ -249,7 +249,7 @@ check_checksums(const char *method)
 		pg_fatal_hint("Use \"CRC32C\" or \"none\".");
 	}
 	pg_log_error("manifest checksum algorithm %s is not supported", method);
-	pg_log_error_detail("Workers read parts of a file in parallel, and only CRC-32C checksums of parts can be combined.");
+	pg_log_error_detail("Workers read pieces of a file in parallel, and only CRC-32C checksums of pieces can be combined.");
 	use_stock();
 }
 
@@ -271,7 +271,7 @@ check_options(Options *options, const char *progname)
 	if (strcmp(options->directory, "-") == 0)
 	{
 		pg_log_error("writing the backup to standard output is not supported");
-		pg_log_error_detail("Parallel connections write different parts of the file at the same time, which a pipe does not allow.");
+		pg_log_error_detail("Parallel connections write different pieces of the file at the same time, which a pipe does not allow.");
 		use_stock();
 	}
 	option_rules_check(options, rules, lengthof(rules), &table);
