@@ -279,7 +279,7 @@ foreach my $jobs ('-j1', '-j3')
 			qr/warning: [^\n]*$message[^\n]*; retry 1 of 1/, "$what, once: message");
 		$db = pipe_copy();
 		$err = pipe_failed($db, $what, failing_command($stock_plain, $big, $command), '--retries=1', $jobs, @pieces);
-		like($err, qr/error: [^\n]*$message[^\n]*\n.*The command was run 2 times\.\n[^\n]*Parts of table public\.big might have been committed\.\n/s, "$what: message");
+		like($err, qr/error: [^\n]*$message[^\n]*\n.*The command was run 2 times\.\n[^\n]*Pieces of table public\.big might have been committed\.\n/s, "$what: message");
 		my $there = value($node, $db, 'SELECT count(*) FROM big');
 		ok($there > 0 && $there < 20000, "$what: some rows are committed");
 		like(piped_ok($db, "$what, resumed", "cat $stock_plain/%f", '--resume', '-j2', @pieces), $no_manifest, "$what: resumed");

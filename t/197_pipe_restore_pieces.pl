@@ -24,7 +24,7 @@ my $node = start_pipe_shop('pipe_restore_pieces');
 my $stock = dump_ok($node, 'shop', 'stock', 'pg_dump', '-Z0');
 my $big = table_file($stock, 'big');
 my @pieces = ('--chunk-size=64kB');
-my $restart = qr/^pg_parrestore: detail: Parts of table public\.\w+ might have been committed\.\npg_parrestore: hint: The committed rows might be wrong\.  Run the same command without --resume, /m;
+my $restart = qr/^pg_parrestore: detail: Pieces of table public\.\w+ might have been committed\.\npg_parrestore: hint: The committed rows might be wrong\.  Run the same command without --resume, /m;
 
 sub commands_left { return (run_program('pgrep', '-fc', "^$sleep\$"))[1] + 0; }
 
@@ -148,7 +148,7 @@ foreach my $try ([ 'the same rows', "cat $stock/$big" ], [ 'other rows', "sed 's
 {
 	my $db = pipe_copy();
 	my $err = pipe_failed($db, 'more after the rows', failing_command($stock, $big, "cat $stock/$big; echo 1"), '--retries=0', '-j2', @pieces);
-	like($err, qr/^pg_parrestore: error: could not read data of entry \d+, TABLE DATA "[^"]*": unexpected data after the rows\npg_parrestore: detail: Parts of table public\.big might have been committed\.$/m, 'more after the rows: message');
+	like($err, qr/^pg_parrestore: error: could not read data of entry \d+, TABLE DATA "[^"]*": unexpected data after the rows\npg_parrestore: detail: Pieces of table public\.big might have been committed\.$/m, 'more after the rows: message');
 	like(piped_ok($db, 'more after the rows, resumed', "cat $stock/%f", '--resume', '-j2', @pieces), $no_manifest, 'more after the rows, resumed: messages');
 }
 

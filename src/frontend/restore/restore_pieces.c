@@ -300,7 +300,7 @@ end_restore(const PieceRun *run, bool differs)
 {
 	const PieceLoader *loader = run->loader;
 
-	pg_log_error_detail("Parts of table %s might have been committed.",
+	pg_log_error_detail("Pieces of table %s might have been committed.",
 						printable(loader->run->plan->tables->tables[run->file->table].name));
 
 	/*
