@@ -383,7 +383,7 @@ foreach my $try ([ 'echo x && ', 'did not return file "backup.json" as the comma
 	chmod 0600, $file;
 	my ($rows, $other) = grep { -s } glob "$store/shop/$names[1]/[0-9]*.dat*";
 	append_to_file($rows, 'x');
-	failed_ok('damage: --verify', 2, qr/error: backup "shop\/$names[1]" is damaged\n.*hint: Keep the other backups of this database, and check the storage\.\n/, '--verify', $file);
+	failed_ok('damage: --verify', 2, qr/error: backup "shop\/$names[1]" is damaged\n.*hint: Keep the other backups of this database, and check the disk or the store\.\n/, '--verify', $file);
 	is(statuses($file), "0 $names[0] verified $names[1] DAMAGED", 'damage: it is recorded');
 	write_text($file, $text =~ s/^fetch = \K/test %f != @{[ $other =~ s{.*\/}{}r ]} && /mr);
 	chmod 0600, $file;

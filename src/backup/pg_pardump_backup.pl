@@ -751,7 +751,7 @@ sub verify_one
 		$show->($done);
 	};
 
-	my $keep = "hint: Keep the other backups of this database, and check the storage.\n";
+	my $keep = "hint: Keep the other backups of this database, and check the disk or the store.\n";
 
 	if (eval { verify_archive($config, $backup, { status => \$status, $show ? (lines => $lines) : () }, $show ? '--progress' : ()); 1 })
 	{

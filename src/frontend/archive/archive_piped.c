@@ -201,7 +201,7 @@ archive_piped_warn_empty(const Archive *archive, const char *names, int n)
 				   archive->path, n, units_plural(n));
 	pg_log_warning_detail("Without a manifest, it is not known whether a file is empty, because the large object is empty, or missing: %s.",
 						  names);
-	pg_log_warning_hint("Check in the storage that these files exist.");
+	pg_log_warning_hint("Check that these files exist in the store.");
 }
 
 /* ----------
