@@ -58,7 +58,7 @@ Usage:
   pg_pardump_backup --init CONFIGURATION
   pg_pardump_backup --rebuild CONFIGURATION
 
-Tasks (at most one; without any, make backups):
+Actions (at most one; without any, make backups):
   -c, --check              check prerequisites
   -l, --list               list the backups; with -v, a line for each database,
                            with the path of its archive
@@ -69,7 +69,7 @@ Tasks (at most one; without any, make backups):
                            server
   --verify [BACKUP]        verify a backup, or all backups
 
-Tasks after the server, the directory or the store was replaced:
+Actions after the server, the directory or the store was replaced:
   --adopt                  assign all backups in the directory to the current
                            server
   --init                   create the index of a new store, before its first
