@@ -169,7 +169,7 @@ foreach my $try (
 		[ 'a path', { folder => '..' }, 'the record does not name a backup' ],
 		[ 'another path', { time => '../x' }, 'the record does not name a backup' ],
 		[ 'an object for a name', { folder => {} }, 'the record does not name a backup' ],
-		[ 'another configuration', { configuration => "a\tb" }, "the record is of configuration \"a?b\"\nhint: Give each configuration its own folder in the store." ],
+		[ 'another configuration', { configuration => "a\tb" }, "the record is of configuration \"a?b\"\nhint: Give each configuration its own directory in the store." ],
 		[ 'a number', { number => '1x' }, 'the value of "number" is not valid' ],
 		[ 'no number', { number => undef }, 'the value of "number" is not valid' ],
 		[ 'a large number', { number => '1' x 30 }, 'the value of "number" is not valid' ],
@@ -222,7 +222,7 @@ foreach my $try (
 		my $text = slurp_file($file);
 		write_text($file, $text =~ s/^list = .*/list = printf '%%s\\n' '$line' %d/mr);
 		chmod 0600, $file;
-		failed_ok("list: $what", 2, qr/error: the command of "list" for the folders of databases $message.*hint: /, @$_, $file) foreach ['--list'], ['--rebuild'], [ '--verify', 'latest' ];
+		failed_ok("list: $what", 2, qr/error: the command of "list" for the directories of databases $message.*hint: /, @$_, $file) foreach ['--list'], ['--rebuild'], [ '--verify', 'latest' ];
 		write_text($file, $text);
 		chmod 0600, $file;
 	}
@@ -235,8 +235,8 @@ foreach my $try (
 	write_text($file, $text =~ s/^list = .*/list = false %d/mr);
 	chmod 0600, $file;
 	my ($rc, $out, $err) = run_backup($now, '--list', $file);
-	is($rc . $out . $err, "1There are no backups in directory \"$dir\".\npg_pardump_backup: error: the command of \"list\" for the folders of databases failed with exit code 1\n", 'list fails: --list');
-	failed_ok("list fails: @$_", 2, qr/\Apg_pardump_backup: error: the command of "list" for the folders of databases failed with exit code 1\n/, @$_, $file)
+	is($rc . $out . $err, "1There are no backups in directory \"$dir\".\npg_pardump_backup: error: the command of \"list\" for the directories of databases failed with exit code 1\n", 'list fails: --list');
+	failed_ok("list fails: @$_", 2, qr/\Apg_pardump_backup: error: the command of "list" for the directories of databases failed with exit code 1\n/, @$_, $file)
 	  foreach [], ['--rebuild'], [ '--restore', 'latest' ], ['--verify'], ['--check'];
 	is_deeply([ glob "$dir/.[s]tore $dir/[s]hop" ], [], 'list fails: nothing is made');
 	reset_ok('list', 1);
@@ -245,16 +245,16 @@ foreach my $try (
 	is($rc, 0, 'list fails, a known backup: exit code');
 	like($err, qr/\Apg_pardump_backup: warning: the command of "list" .* failed/, 'list fails, a known backup: a warning');
 	# and to find a name that no backup in the store has
-	failed_ok('list fails, a known directory: --check', 2, qr/^pg_pardump_backup: error: the command of "list" for the folders of databases failed with exit code 1\n/m, '--check', $file);
+	failed_ok('list fails, a known directory: --check', 2, qr/^pg_pardump_backup: error: the command of "list" for the directories of databases failed with exit code 1\n/m, '--check', $file);
 	($rc, undef, $err) = run_backup($now + 2 * DAY, $file);
-	is("$rc$err", "0pg_pardump_backup: warning: could not read the names of the backups in the store: the command of \"list\" for the folders of databases failed with exit code 1\npg_pardump_backup: detail: No old backup is removed in this run.\n", 'list fails: a run');
+	is("$rc$err", "0pg_pardump_backup: warning: could not read the names of the backups in the store: the command of \"list\" for the directories of databases failed with exit code 1\npg_pardump_backup: detail: No old backup is removed in this run.\n", 'list fails: a run');
 	is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 0 .. 2 ] ], 'list fails: the store after a run');
 	{
 		local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 3 * DAY;
 		my ($rc, $shown) = run_on_terminal(200, 'pg_pardump_backup', $file);
 		is($rc, 0, 'list fails, on a terminal: exit code');
 		is(join("\n", map { s/, \d[\d.:]*(?: s)?\z//r } seen_lines($shown)), <<"END" =~ s/\n\z//r, 'list fails, on a terminal: lines');
-pg_pardump_backup: warning: could not read the names of the backups in the store: the command of "list" for the folders of databases failed with exit code 1
+pg_pardump_backup: warning: could not read the names of the backups in the store: the command of "list" for the directories of databases failed with exit code 1
 pg_pardump_backup: detail: No old backup is removed in this run.
 [1/1] shop: made, not verified
 pg_pardump_backup: made backup "$names[3]", not verified:

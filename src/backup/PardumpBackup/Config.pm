@@ -156,7 +156,7 @@ sub list_command
 	my ($value) = @_;
 	my $words = command($value, 'd');
 	my %has = placeholders_of(join ' ', @$words);
-	die "The command must contain %d, the folder to list.\n" if !$has{d};
+	die "The command must contain %d, the directory to list.\n" if !$has{d};
 	return $words;
 }
 

@@ -153,7 +153,7 @@ sub is_name
 sub list_folder
 {
 	my ($config, $folder) = @_;
-	my $what = $folder eq '' ? 'the command of "list" for the folders of databases' : "the command of \"list\" for folder \"$folder\"";
+	my $what = $folder eq '' ? 'the command of "list" for the directories of databases' : "the command of \"list\" for directory \"$folder\"";
 	my @lines = split /\n/, retry(sub { return read_command($what, list_command($config, $folder), most => MAX_NAMES) });
 
 	foreach my $line (@lines)
@@ -191,7 +191,7 @@ sub check_index
 	my $names = $index->{backups};
 
 	die "the index contains no list of backups\n" if ref $names ne 'ARRAY';
-	die "the index is of another configuration\nhint: Give each configuration its own folder in the store.\n" if ref $index->{configuration} || ($index->{configuration} // '') ne $config->{name};
+	die "the index is of another configuration\nhint: Give each configuration its own directory in the store.\n" if ref $index->{configuration} || ($index->{configuration} // '') ne $config->{name};
 	die "the index contains a name that is not the name of a backup\n" if grep { !defined $_ || ref $_ || !is_name($_) } @$names;
 	return $names;
 }
@@ -271,7 +271,7 @@ sub check_record
 
 	die "the record does not name a backup\n" if !is_name("$folder/$name");
 	die 'the record is of backup ' . shown({ folder => $folder, name => $name }) . "\n" if "$folder/$name" ne name_of($backup);
-	die 'the record is of configuration ' . quoted(substr $configuration, 0, 100) . "\nhint: Give each configuration its own folder in the store.\n" if $configuration ne $config->{name};
+	die 'the record is of configuration ' . quoted(substr $configuration, 0, 100) . "\nhint: Give each configuration its own directory in the store.\n" if $configuration ne $config->{name};
 	foreach my $key (qw(number started finished), map { defined $record->{$_} ? $_ : () } qw(verified major))
 	{
 		die "the value of \"$key\" is not valid\n" if !is_number($record->{$key});
