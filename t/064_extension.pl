@@ -233,7 +233,7 @@ refused_ok($needs_extension, 'compression on a server without the extension',
 
 # ---- a role that may not use it can still dump
 
-my $no_permission = 'no permission to use extension pg_pardump';
+my $no_permission = 'the role may not use extension pg_pardump';
 
 # The reader's dump, by size so that a function that may not be called would be.
 sub reader_dumps_by_sql_ok

@@ -127,7 +127,7 @@ foreach my $try ([ [], qr/^not split: it is smaller than 1\.5 times the chunk si
 	[ ['--max-table-segment-pages=100000'], qr/^not split: it is not larger than --max-table-segment-pages$/,
 		qr/\nchunk size: 100000 pages\n/ ],
 	[ ['--no-extension'], qr/; read with COPY: option --no-extension was specified$/, qr/./ ],
-	[ ['--role=reader'], qr/; read with COPY: no permission to use extension pg_pardump$/, qr/./,
+	[ ['--role=reader'], qr/; read with COPY: the role may not use extension pg_pardump$/, qr/./,
 		'REVOKE EXECUTE ON FUNCTION pardump.pg_pardump_last_read() FROM PUBLIC' ],
 	[ [], qr/; read with COPY: extension pg_pardump has version 0\.9, not [0-9.]+$/, qr/./,
 		q{UPDATE pg_extension SET extversion = '0.9' WHERE extname = 'pg_pardump'} ],

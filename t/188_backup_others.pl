@@ -152,7 +152,7 @@ my $silent = qr/\A\z/;
 	sql($one, 'postgres', 'REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC; CREATE ROLE poor LOGIN; GRANT pg_read_all_data TO poor');
 	append_to_file($file, "username = poor\n");
 	night_ok('a server that cannot be identified', $file, $dir, 5,
-		qr/error: no old backup was removed: the server cannot be identified\n.*detail: The role has no privilege to execute .*\n.*hint: .*"GRANT EXECUTE ON FUNCTION pg_control_system\(\) TO poor" in database "postgres"\.\n/, 3, 4);
+		qr/error: no old backup was removed: the server cannot be identified\n.*detail: The role may not execute .*\n.*hint: .*"GRANT EXECUTE ON FUNCTION pg_control_system\(\) TO poor" in database "postgres"\.\n/, 3, 4);
 	is((run_backup(1_800_000_000, '--adopt', $file))[0], 1, 'a server that cannot be identified: --adopt');
 	sql($one, 'postgres', 'GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC');
 }

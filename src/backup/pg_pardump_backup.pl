@@ -334,7 +334,7 @@ sub described
 sub unidentified
 {
 	my $role = $config->{username} // 'ROLE';
-	return "the server cannot be identified\ndetail: The role has no privilege to execute pg_control_system().\n"
+	return "the server cannot be identified\ndetail: The role may not execute pg_control_system().\n"
 	  . "hint: As a superuser, run \"GRANT EXECUTE ON FUNCTION pg_control_system() TO $role\" in database \"$config->{maintenance_database}\".\n";
 }
 

@@ -217,7 +217,7 @@ check_rights(const Backup *backup)
 	}
 	if (lacks_functions)
 	{
-		pg_log_error_detail("The role has no privilege to execute %s.",
+		pg_log_error_detail("The role may not execute %s.",
 							PQgetvalue(res, 0, 1));
 		pg_log_error_hint("As a superuser, run in database \"%s\": GRANT EXECUTE ON FUNCTION %s TO %s;",
 						  printable(PQdb(backup->conn)), PQgetvalue(res, 0, 1),

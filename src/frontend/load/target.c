@@ -206,7 +206,7 @@ expect(PGconn *conn, const TargetState *state, const char *expected)
 		char	   *role = session_value(conn, "SELECT CURRENT_USER");
 
 		pg_log_error("could not verify that the target is still the same server");
-		pg_log_error_detail("Role \"%s\" has no privilege to execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.",
+		pg_log_error_detail("Role \"%s\" may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.",
 							printable(role));
 		pg_fatal_hint("As a superuser, run in database \"%s\" of the target: GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint(), pg_control_recovery() TO %s;",
 					  printable(PQdb(conn)), printable(fmtId(role)));
@@ -285,12 +285,12 @@ target_refuse_same_database(const Target *target, const DumpOrigin *source,
 		pg_log_error("could not determine whether source and target are the same database");
 		if (of_source)
 		{
-			pg_log_error_detail("The role on the source has no privilege to execute pg_control_system().");
+			pg_log_error_detail("The role on the source may not execute pg_control_system().");
 			pg_fatal_hint("As a superuser, run in database \"%s\" of the source, with the name of this role: GRANT EXECUTE ON FUNCTION pg_control_system() TO ...;",
 						  printable(source->database));
 		}
 		role = session_value(target->conn, "SELECT CURRENT_USER");
-		pg_log_error_detail("Role \"%s\" has no privilege to execute pg_control_system() on the target.",
+		pg_log_error_detail("Role \"%s\" may not execute pg_control_system() on the target.",
 							printable(role));
 		pg_fatal_hint("As a superuser, run in database \"%s\" of the target: GRANT EXECUTE ON FUNCTION pg_control_system() TO %s;",
 					  printable(PQdb(target->conn)), printable(fmtId(role)));
@@ -660,7 +660,7 @@ target_begin(Target *target)
 		char	   *role = session_value(target->conn, "SELECT CURRENT_USER");
 
 		pg_log_warning("a failover of the target will not be detected");
-		pg_log_warning_detail("Role \"%s\" has no privilege to execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.",
+		pg_log_warning_detail("Role \"%s\" may not execute pg_control_system(), pg_control_checkpoint() and pg_control_recovery() on the target.",
 							  printable(role));
 		pg_log_warning_hint("As a superuser, run in database \"%s\" of the target: GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint(), pg_control_recovery() TO %s;",
 							printable(PQdb(target->conn)), printable(fmtId(role)));

@@ -418,7 +418,7 @@ why_missing(const PGresult *res)
 		return psprintf("%s may create objects in the schema of extension pg_pardump",
 						role_name(res, 0, SCHEMA_CREATOR));
 	if (!result_is_true(res, 0, SCHEMA_IS_USABLE))
-		return "no permission to use extension pg_pardump";
+		return "the role may not use extension pg_pardump";
 	return NULL;
 }
 
@@ -456,7 +456,7 @@ why_not_used(const ServerExtension *extension, const PGresult *res)
 			return psprintf("%s of extension pg_pardump is owned by %s", name,
 							role_name(res, i, PART_OWNER));
 		if (!result_is_true(res, i, PART_IS_USABLE))
-			return "no permission to use extension pg_pardump";
+			return "the role may not use extension pg_pardump";
 	}
 	if (PQntuples(res) != n_called[extension->use] + 1)
 		return "extension pg_pardump is incomplete";

@@ -69,7 +69,7 @@ why_not(PGconn *conn)
 	if (!result_is_true(res, 0, 1))
 		return "summarize_wal is off";
 	if (!result_is_true(res, 0, 2))
-		return "no permission to read WAL positions";
+		return "the role may not read WAL positions";
 	return NULL;
 }
 
