@@ -57,7 +57,7 @@ static const char blocking_query[] =
 
 static const RestoreJournalWait restore_journal_wait_claim = {
 	.message = "still waiting after %d s for another session to restore %s",
-	.hint = "If that session is stopped or its host does not respond, terminate it there, or with pg_terminate_backend() and its process ID.  Other sessions then repeat its uncommitted work."
+	.hint = "If that session is stopped or its host does not respond, end it there, or with pg_terminate_backend() and its process ID.  Other sessions then repeat its uncommitted work."
 };
 
 static const RestoreJournalWait restore_journal_wait_look_at = {
