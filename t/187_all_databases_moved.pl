@@ -152,7 +152,7 @@ is_deeply([ sort map { $_->{Name} // pack 'H*', $_->{'Encoded-Name'} } @{ read_m
 is((verified())[0], 0, 'such names: exit code of --verify');
 ($rc, $err) = restored();
 is($rc, 1, 'such names: exit code of the restore');
-like($err, qr/^pg_parrestore: error: could not create the roles and tablespaces: invalid byte sequence for encoding "UTF8": 0xff\n.*The statement was: CREATE ROLE "?role/m,
+like($err, qr/^pg_parrestore: error: could not create the roles and tablespaces: invalid byte sequence for encoding "UTF8": 0xff\n.*Statement was: CREATE ROLE "?role/m,
 	'such names: the role is told');
 is_deeply([ map { sort split /, / } $err =~ /^pg_parrestore: error: could not restore 2 of 7 databases\n.*detail: Failed databases: (.*)\.$/m ], [ "\"caf\xe9\"", "\"raw\xff\"" ],
 	'such names: the databases are named, and no others');

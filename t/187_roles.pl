@@ -122,7 +122,7 @@ sql($target, 'postgres', 'DROP DATABASE IF EXISTS small; DROP ROLE managed; DROP
 ($rc, undef, $err) = run_program('pg_pardump', '--roles', '--no-owner', '-C', '-d', $source->connstr('small'),
 	'--target', $target->connstr('postgres') . ' user=lesser');
 is($rc, 1, 'a role that only superusers can create: exit code');
-like($err, qr/error: could not create the roles and tablespaces: .*\n.*statement was: ALTER ROLE club WITH NOSUPERUSER/s, 'a role that only superusers can create: message');
+like($err, qr/error: could not create the roles and tablespaces: .*\n.*Statement was: ALTER ROLE club WITH NOSUPERUSER/s, 'a role that only superusers can create: message');
 is(value($target, 'postgres', q{SELECT rolconnlimit FROM pg_roles WHERE rolname = 'club'}), 7, 'a role that only superusers can create: its other attributes');
 
 # since 16 a role without CREATEDB may not use NOCREATEDB

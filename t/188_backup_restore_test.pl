@@ -137,7 +137,7 @@ test_ok('all', 1, [
 	close $fh or die "could not write \"$data\": $!";
 	test_ok('damage', 0, [
 		"\\[1/2\\] odd name/$name: FAILED: could not restore globals.sql: role \"nosuch\" does not exist",
-		'  detail: The statement was: GRANT nosuch TO app',
+		'  detail: Statement was: GRANT nosuch TO app',
 		"\\[2/2\\] shop/$name: FAILED: pg_pardump --verify failed with exit code 1",
 		'restore test FAILED: 0 databases passed, 2 failed, 0 not tested' ], $odd, $shop);
 	unlink $globals;

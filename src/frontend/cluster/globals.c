@@ -367,7 +367,7 @@ note_error(GlobalsApply *apply, const char *statement, const PGresult *res)
 				 primary ? primary : PQerrorMessage(apply->conn));
 	if (detail)
 		pg_log_error_detail("%s", detail);
-	pg_log_error_detail("The statement was: %s", shown(statement));
+	pg_log_error_detail("Statement was: %s", shown(statement));
 	if (apply->exit_on_error || PQstatus(apply->conn) != CONNECTION_OK)
 		exit(1);
 	apply->n_errors++;
