@@ -620,7 +620,10 @@ task_leader_attend(const TaskLeader *leader, int *n_looks)
 	(*n_looks)++;
 }
 
-/* Add how the command ended as a detail to the last message. */
+/*
+ * Add how the command ended as a detail to the last message.  Files can be
+ * missing although the exit code is 0, so the detail does not call it failed.
+ */
 static void
 log_end(int level, int status)
 {
