@@ -125,7 +125,7 @@ my %backup_takes;
 	foreach my $option (@$missing)
 	{
 		my (undef, undef, $err) = run_program('pg_parbasebackup', $option, 'x');
-		like($err, qr/(?:option \Q$option\E|gzip) is not supported.*\n.*hint: .*pg_basebackup/, "$option is refused");
+		like($err, qr/(?:option \Q$option\E|gzip) is not supported\n(?:.*detail: .*\n)?.*hint: .*pg_basebackup/, "$option is refused");
 	}
 }
 

@@ -114,7 +114,7 @@ tablespace_mapping_place(const SimpleStringList *mappings, const char *oid,
  */
 #define FOR_EXTRACT 1
 
-#define NEEDS_WALSENDER "it needs a replication connection"
+#define NEEDS_WALSENDER "The option needs a replication connection."
 
 /* The options of pg_basebackup 15 to 18, followed by our own. */
 static const StockOption backup_options[] = {
@@ -128,7 +128,7 @@ static const StockOption backup_options[] = {
 	{{"incremental", OPTION_WITH_VALUE}, 'i', 0, NEEDS_WALSENDER},
 	{{"label", OPTION_TEXT, MEMBER(label)}, 'l'},
 	{{"manifest-checksums", OPTION_TEXT, MEMBER(manifest_checksums)}},
-	{{"manifest-force-encode", OPTION_BARE}, 0, 0, "file names are encoded only if they are not valid UTF-8"},
+	{{"manifest-force-encode", OPTION_BARE}, 0, 0, "File names are encoded only if they are not valid UTF-8."},
 	{{"max-rate", OPTION_RATE, MEMBER(max_rate)}, 'r'},
 	{{"no-clean", OPTION_FLAG, MEMBER(no_clean)}, 'n', FOR_EXTRACT},
 	{{"no-estimate-size", OPTION_BARE}},
@@ -359,8 +359,8 @@ backup_options_parse(int argc, char **argv)
 			help_try_option(argv, names);
 		if (option->refused)
 		{
-			pg_log_error("option --%s is not supported: %s", option->row.name,
-						 option->refused);
+			pg_log_error("option --%s is not supported", option->row.name);
+			pg_log_error_detail("%s", option->refused);
 			use_stock();
 		}
 
