@@ -167,7 +167,7 @@ foreach my $statement (qr/set_config\('pardump\.session'/, qr/SHOW pardump\.sess
 		my $run = start_load(@{ $runs{$what} }, '--stall-timeout=1');
 		is(end_dump($run), 1, "$what, silence at $statement: exit code");
 		like($what eq 'a check' ? $run->{out} : $run->{err},
-			qr/\A(pg_\w+: )?error: the server at "\Q$relay->{host}\E", port $relay->{port}, did not respond within 1 second\n.*detail: /i,
+			qr/\A(pg_\w+: )?error: the server at "\Q$relay->{host}\E", port $relay->{port}, did not respond within 1 s\n.*detail: /i,
 			"$what, silence at $statement: message");
 	}
 	stop_proxy($relay);

@@ -21,7 +21,6 @@
 #include "base/clock.h"
 #include "base/identifier.h"
 #include "base/interrupt.h"
-#include "base/units.h"
 #include "process/this_program.h"
 #include "session/connection.h"
 #include "session/session_lost.h"
@@ -716,9 +715,8 @@ connection_watch_new_session(PGconn *conn, bool came, int64 *since)
 		*since = now;
 	else if (silence_s > 0 && now >= *since + (int64) silence_s * 1000)
 	{
-		pg_log_error("the server at \"%s\", port %s, did not respond within %d second%s",
-					 printable(PQhost(conn)), PQport(conn), silence_s,
-					 units_plural(silence_s));
+		pg_log_error("the server at \"%s\", port %s, did not respond within %d s",
+					 printable(PQhost(conn)), PQport(conn), silence_s);
 		pg_log_error_detail("The connection was established, but its first statement was not answered.");
 		pg_fatal_hint("Test the connection with psql -c 'SELECT 1'.  Increase --stall-timeout if the server needs more time.");
 	}
