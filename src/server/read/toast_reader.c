@@ -100,7 +100,7 @@ value_buffer_reserve(ToastReader *reader, ValueBuffer *buf, Size size)
 	if (size > MaxAllocSize + PGLZ_SLACK)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg_internal("invalid size of a value in table \"%s\"",
+				 errmsg_internal("invalid length of a value in table \"%s\"",
 								 RelationGetRelationName(reader->rel))));
 	if (buf->size < size || buf->size > Max(size, KEEP_BYTES))
 	{
