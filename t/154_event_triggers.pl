@@ -178,7 +178,7 @@ my $guard = sub {
 	my ($db, $what) = (new_database($guard->('ddl_command_start', 'CREATE SCHEMA')), 'a guard against schemas');
 	my ($rc, undef, $err) = run_parrestore($node, $db, $dir);
 	is($rc, 0, "$what: exit code");
-	like($err, qr/\Apg_parrestore: warning: could not create the restore journal on the target: ERROR:  guarded\n[^\n]*\n[^\n]*detail: The restore cannot be resumed if it is interrupted\.\n\z/,
+	like($err, qr/\Apg_parrestore: warning: the restore cannot be resumed if it is interrupted\npg_parrestore: detail: Could not create the restore journal on the target: ERROR:  guarded\n[^\n]*\n\z/,
 		"$what: a warning");
 	complete_ok($db, $what, "dropped O what is dropped, guard O, made A, refuse O");
 }

@@ -308,9 +308,10 @@ make_table(const ClusterNotes *notes, PGconn *conn)
 		/* ERRCODE_DUPLICATE_SCHEMA, ERRCODE_UNIQUE_VIOLATION */
 		if (session_error_is(res, "42P06 23505"))
 			refuse_other_run();
-		pg_log_warning("could not create table \"%s\": %s",
-					   CLUSTER_NOTES_TABLE, PQresultErrorMessage(res));
-		pg_log_warning_detail("The restore of all databases cannot be resumed if it is interrupted.");
+		pg_log_warning("the restore of all databases cannot be resumed if it is interrupted");
+		pg_log_warning_detail("Could not create table %s in database \"%s\": %s",
+							  CLUSTER_NOTES_TABLE, printable(notes->database),
+							  PQresultErrorMessage(res));
 		session_command(conn, "ROLLBACK");
 	}
 	PQclear(res);

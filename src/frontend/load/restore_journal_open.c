@@ -529,9 +529,9 @@ restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJ
 	if (error)
 	{
 		target_command(conn, "ROLLBACK");
-		pg_log_warning("could not create the restore journal on the target: %s",
-					   error);
-		pg_log_warning_detail("The restore cannot be resumed if it is interrupted.");
+		pg_log_warning("the restore cannot be resumed if it is interrupted");
+		pg_log_warning_detail("Could not create the restore journal on the target: %s",
+							  error);
 		begin_without_journal(journal, conn);
 		return;
 	}
