@@ -148,7 +148,7 @@ my $run;
 	# a second run at the same time would restore databases whose turn comes later
 	my ($rc2, undef, $err2) = run_program(@command, '--resume', $dir);
 	is($rc2, 1, 'two at the same time: exit code');
-	is($err2, "pg_parrestore: error: another pg_parrestore is restoring all databases of the target\npg_parrestore: hint: Wait until it has ended, or end its sessions with pg_terminate_backend().\n", 'two at the same time: message');
+	is($err2, "pg_parrestore: error: another pg_parrestore is restoring all databases of the target\npg_parrestore: hint: Wait until the other run has ended, or end its sessions with pg_terminate_backend().\n", 'two at the same time: message');
 	is(value($target, 'postgres', q{SELECT count(*) FROM pg_database WHERE datname = 'crm'}), 0, 'two at the same time: the second one makes nothing');
 
 	kill INT => $run->{pid};

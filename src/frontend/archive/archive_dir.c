@@ -459,7 +459,7 @@ lock_directory(ArchiveDir *dir, bool must)
 	if (errno == EWOULDBLOCK)
 	{
 		pg_log_error("directory \"%s\" is in use by another run", dir->path);
-		pg_fatal_hint("Wait until that run has ended, or specify another directory.");
+		pg_fatal_hint("Wait until the other run has ended, or specify another directory.");
 	}
 	/* The file system does not support locks. */
 	if (must)

@@ -262,7 +262,7 @@ pg_noreturn static void
 refuse_other_run(void)
 {
 	pg_log_error("another pg_parrestore is restoring all databases of the target");
-	pg_fatal_hint("Wait until it has ended, or end its sessions with pg_terminate_backend().");
+	pg_fatal_hint("Wait until the other run has ended, or end its sessions with pg_terminate_backend().");
 }
 
 /* Close the session with the lock. */

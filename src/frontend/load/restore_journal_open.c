@@ -59,7 +59,7 @@ pg_noreturn static void
 restore_journal_lock_refuse(void)
 {
 	pg_log_error("another pg_parrestore is restoring into this database");
-	pg_fatal_hint("Wait until it has ended, or end its sessions with pg_terminate_backend().");
+	pg_fatal_hint("Wait until the other run has ended, or end its sessions with pg_terminate_backend().");
 }
 
 RestoreJournalLock
