@@ -404,7 +404,7 @@ copy_format_check(PGconn *source_conn, const Target *target,
 	if (reason)
 	{
 		pg_log_error("tables cannot be copied as raw tuples: %s", reason);
-		pg_log_error_hint("Use --copy-format=auto to copy tables in another format.");
+		pg_log_error_hint("Use --copy-format=auto to copy tables in another format if needed.");
 	}
 }
 
@@ -510,7 +510,7 @@ copy_format_refuse(const DumpTable *table, CopyFormatKind kind,
 				 "table %s cannot be copied as raw tuples: %s" :
 				 "table %s cannot be copied in binary format: %s",
 				 printable(table->name), printable(reason));
-	pg_fatal_hint("Use --copy-format=auto to copy such tables in another format.");
+	pg_fatal_hint("Use --copy-format=auto to copy tables in another format if needed.");
 }
 
 /*
