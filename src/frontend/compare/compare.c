@@ -734,7 +734,7 @@ compare_restore_check(const Run *run, const Target *target,
 	{
 		pg_log_error("table %s of the archive does not exist on the source",
 					 printable(missing));
-		pg_fatal_hint("Use --compare-with to specify the database from which the archive was dumped, or use -L to leave out this table.");
+		pg_fatal_hint("Use --compare-with to specify the database from which the archive was dumped, or leave out this table with -L.");
 	}
 	plan.tables = dump_tables_read(conn, plan.pg_dump_toc, options,
 								   plan.lock_wait_ms);

@@ -54,7 +54,7 @@ reject_rows(const char *table, const char *detail)
 {
 	pg_log_error("could not compare the rows of table %s", printable(table));
 	pg_log_error_detail("%s", detail);
-	pg_fatal_hint("To compare the other tables, exclude this table with -T '%s'.",
+	pg_fatal_hint("To leave out this table, use -T '%s' (pg_pardump) or -L (pg_parrestore).",
 				  printable(table));
 }
 

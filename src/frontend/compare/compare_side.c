@@ -407,7 +407,7 @@ compare_side_open_archive(const Options *options)
 	side = new_side("the archive", options, &plan->plan, NULL);
 	side->archive = archive;
 	side->archive_plan = plan;
-	archive_plan_refuse_parts(plan, "Use -T to leave out this table.");
+	archive_plan_refuse_parts(plan, "To leave out this table, use -T.");
 	run_make_results(&side->run, CHECKSUM_TYPE_NONE);
 	return side;
 }

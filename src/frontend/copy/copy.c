@@ -381,7 +381,7 @@ find_targets(Copy *copy)
 		{
 			pg_log_error("table %s does not exist on the target",
 						 printable(table->copy_name));
-			pg_fatal_hint("Create the table, or use -T '%s' to copy the other tables.",
+			pg_fatal_hint("Create the table, or leave out this table with -T '%s'.",
 						  printable(table->name));
 		}
 		pg_log_warning("not copying rows of table %s, which could not be created",

@@ -448,7 +448,7 @@ restore_plan_make(Restore *restore)
 	plan = &restore->plan->plan;
 	if (restore->options.compare_with)
 		archive_plan_refuse_parts(restore->plan,
-								  "Use -L to leave out this table.");
+								  "To leave out this table, use -L.");
 	settle_options(restore);
 	restore->identity.archive = archive_identity(restore->archive);
 	restore->identity.selection = restore_resume_selection(&restore->options,
