@@ -302,15 +302,15 @@ report_objects(Comparison *comparison)
 	if (objects[0].objects == 0 && objects[1].objects == 0)
 		return;
 	if (same)
-		line = psprintf("large objects are equal (" UINT64_FORMAT ")",
-						objects[0].objects);
+		line = psprintf("large objects are equal (%s)",
+						units_count(objects[0].objects));
 	else if (objects[0].objects == objects[1].objects)
-		line = psprintf("large objects differ: " UINT64_FORMAT " in each, with different OIDs or contents",
-						objects[0].objects);
+		line = psprintf("large objects differ: %s in each, with different OIDs or contents",
+						units_count(objects[0].objects));
 	else
-		line = psprintf("large objects differ: " UINT64_FORMAT " in %s, " UINT64_FORMAT " in %s",
-						objects[0].objects, comparison->sides[0]->name,
-						objects[1].objects, comparison->sides[1]->name);
+		line = psprintf("large objects differ: %s in %s, %s in %s",
+						units_count(objects[0].objects), comparison->sides[0]->name,
+						units_count(objects[1].objects), comparison->sides[1]->name);
 	if (!same || comparison->shows_equal)
 		report_line(comparison, line);
 	comparison->n_different += !same;
