@@ -250,13 +250,13 @@ append_all(PQExpBuffer buf, bool success)
 	metrics_number(buf, "success", "Whether the last run has succeeded.",
 				   success ? 1 : 0);
 	append_seconds(buf, "last_run_timestamp_seconds",
-				   "When the last run has ended.", now);
+				   "When the last run ended.", now);
 	if (success)
-		append_seconds(buf, LAST_SUCCESS, "When the last run that succeeded has ended.",
+		append_seconds(buf, LAST_SUCCESS, "When the last run that succeeded ended.",
 					   now);
 	else if (state.last_success)
 	{
-		append_head(buf, LAST_SUCCESS, "When the last run that succeeded has ended.");
+		append_head(buf, LAST_SUCCESS, "When the last run that succeeded ended.");
 		appendPQExpBuffer(buf, "%s\n", state.last_success);
 	}
 	append_seconds(buf, "duration_seconds", "How long the last run took.",
