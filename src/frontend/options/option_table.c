@@ -422,7 +422,7 @@ option_value_check_conninfo(const char *conninfo)
 		return;
 	pg_log_error("invalid connection string for option %s",
 				 "--subscription-conninfo");
-	pg_fatal_hint("Connect with psql and the same string to see what is wrong.");
+	pg_fatal_hint("Connect with psql and the same string to see the error.");
 }
 
 /*
