@@ -172,7 +172,7 @@ my $guard = sub {
 	complete_ok($db, "$what, --resume", "dropped O what is dropped, guard O, made A, refuse O");
 	($rc, undef, $err) = run_parrestore($node, $db, $dir, '--clean');
 	is($rc, 1, "$what, --clean: exit code");
-	like($err, qr/^pg_parrestore: error: the restore cannot start as long as schema pardump_restore of an earlier restore exists\n\z/m, "$what, --clean: message");
+	like($err, qr/^pg_parrestore: error: the restore cannot start while schema pardump_restore of an earlier restore exists\n\z/m, "$what, --clean: message");
 }
 {
 	my ($db, $what) = (new_database($guard->('ddl_command_start', 'CREATE SCHEMA')), 'a guard against schemas');

@@ -766,7 +766,7 @@ restore_journal_open(const Target *target, const RestoreJournalRestore *restore)
 	if (there && !options->resume && !options->clean)
 		restore_journal_refuse_unfinished(conn, options);
 	if (there && !options->resume && !drop_journal(journal, NULL, NULL))
-		pg_fatal("the restore cannot start as long as schema " RESTORE_JOURNAL_SCHEMA " of an earlier restore exists");
+		pg_fatal("the restore cannot start while schema " RESTORE_JOURNAL_SCHEMA " of an earlier restore exists");
 	interrupt_set_connection(conn);
 	if (options->resume)
 		resume(journal, conn, restore);
