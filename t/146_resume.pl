@@ -95,6 +95,9 @@ sub refused_ok
 	return;
 }
 
+my $other_selection = qr/error: the restore cannot be resumed\n.*detail: The options that select the restored objects have changed\.
+.*detail: Selection of the earlier run: "entries .*"\.\n.*detail: Selection of this command: "entries .*"\.\n.*hint: /;
+
 # ---- the leader is killed; another number of workers continues
 
 foreach my $kind (sort keys %archives)
@@ -110,21 +113,21 @@ foreach my $kind (sort keys %archives)
 		my ($rc, undef, $err) = run_program('pg_pardump', '-d', $node->connstr('gated'), '--target', $node->connstr($db), '-a', '-t', 'big');
 		is($rc, 1, 'a copy of rows alone into it: exit code');
 		like($err, qr/error: an unfinished restore was found in this database\n.*hint: To avoid loading rows twice/, 'a copy of rows alone into it: message');
-		refused_ok($db, $stocks, 'another archive', qr/the archive has changed/, '--resume');
+		refused_ok($db, $stocks, 'another archive', qr/error: the restore cannot be resumed\n.*detail: The archive has changed\.\n.*hint: /, '--resume');
 		refused_ok($db, damaged($ours, other_manifest(sub { s/"Jobs": \d+/"Jobs": 77/ })),
-			'a changed manifest', qr/the archive has changed/, '--resume');
-		refused_ok($db, $archive, 'other entries', qr/the options that select what is restored have changed/, '--resume', '-t', 'big');
+			'a changed manifest', qr/error: the restore cannot be resumed\n.*detail: The archive has changed\.\n.*hint: /, '--resume');
+		refused_ok($db, $archive, 'other entries', $other_selection, '--resume', '-t', 'big');
 		refused_ok($db, $archive, '--check', qr/--resume and --check cannot be used together/, '--resume', '--check');
 	}
 	if ($kind eq 'stocks')
 	{
-		refused_ok($db, $archive, 'other pieces', qr/the options that select what is restored have changed/, '--resume', '--chunk-size=32kB');
+		refused_ok($db, $archive, 'other pieces', $other_selection, '--resume', '--chunk-size=32kB');
 		utime 1, 1, (glob "$stocks/*.dat.gz")[0];
-		refused_ok($db, $archive, 'a file has another time', qr/the archive has changed/,
+		refused_ok($db, $archive, 'a file has another time', qr/error: the restore cannot be resumed\n.*detail: The archive has changed\.\n.*hint: /,
 			'--resume', '--chunk-size=64kB');
 		# as a copy by tasks of an earlier version noted it
 		sql($node, $db, q{UPDATE pardump_restore.run SET archive = 'a copy of database "d" in snapshot 1'});
-		refused_ok($db, $archive, 'then and now', qr/the archive has changed/,
+		refused_ok($db, $archive, 'then and now', qr/error: the restore cannot be resumed\n.*detail: The archive has changed\.\n.*hint: /,
 			'--resume', '--chunk-size=64kB');
 		# --clean begins again
 		my ($rc, undef, $err) = run_parrestore($node, $db, $archive, '--clean', '--if-exists', '-j2');

@@ -206,7 +206,7 @@ my ($position, $set) = pg_major($node) >= 15 ? ('SELECT last_value FROM fast', 4
 	# rows come without triggers
 	sql($node, $db, q{CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN NEW.note := 'other'; RETURN NEW; END$$;
 		CREATE TRIGGER t BEFORE INSERT ON big FOR EACH ROW EXECUTE FUNCTION other()});
-	refused_ok($db, $ours, 'triggers', qr/cannot be resumed: rows of unlogged table public\.big are missing, and the table has triggers\n.*Disable the triggers/);
+	refused_ok($db, $ours, 'triggers', qr/cannot be resumed\n.*detail: Rows of unlogged table public\.big are missing, and the table has triggers\.\n.*Disable the triggers/);
 	sql($node, $db, 'ALTER TABLE big DISABLE TRIGGER t');
 	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '--resume', '-j2', '--chunk-size=64kB');
 	is("$rc $err", '0 ', 'views: resumed');
@@ -355,9 +355,9 @@ SKIP:
 	kill_leader($run);
 	open_gate();
 	sql($node, $db, 'ALTER TABLE leaf SET LOGGED');
-	refused_ok($db, $ours, 'logged', qr/cannot be resumed: the set of unlogged tables has changed since the restore started/);
+	refused_ok($db, $ours, 'logged', qr/cannot be resumed\n.*detail: The set of unlogged tables has changed since the restore started\.\n/);
 	sql($node, $db, 'ALTER TABLE leaf SET UNLOGGED; ALTER TABLE large SET UNLOGGED');
-	refused_ok($db, $ours, 'unlogged', qr/cannot be resumed: the set of unlogged tables has changed since the restore started/);
+	refused_ok($db, $ours, 'unlogged', qr/cannot be resumed\n.*detail: The set of unlogged tables has changed since the restore started\.\n/);
 	sql($node, $db, 'ALTER TABLE large SET LOGGED');
 	resumed_ok($db, $ours, 'back');
 }
@@ -372,10 +372,10 @@ SKIP:
 	$node->stop('immediate');
 	$node->start;
 	refused_ok($db, $ours, 'logged, crash',
-		qr/cannot be resumed: the set of unlogged tables has changed since the restore started\n.*hint: Run the same command without --resume, into an empty database or with --clean\.$/m);
+		qr/cannot be resumed\n.*detail: The set of unlogged tables has changed since the restore started\.\n.*hint: Run the same command without --resume, into an empty database or with --clean\.$/m);
 	sql($node, $db, 'ALTER TABLE leaf SET UNLOGGED');
 	is(value($node, $db, 'SELECT count(*) FROM leaf'), 3000, 'unlogged, crash: rows are still there');
-	my $refused = qr/cannot be resumed: unlogged table public\.leaf contains rows that were not loaded after the crash of the target\n.*hint: Truncate the table, and resume the restore\.$/m;
+	my $refused = qr/cannot be resumed\n.*detail: Unlogged table public\.leaf contains rows that were not loaded after the crash of the target\.\n.*hint: Truncate the table, and resume the restore\.$/m;
 	refused_ok($db, $ours, 'unlogged, crash', $refused);
 	sql($node, $db, q{TRUNCATE leaf; INSERT INTO leaf VALUES (0, 'other')});
 	refused_ok($db, $ours, 'other rows', $refused);
@@ -404,7 +404,7 @@ SKIP:
 	$node->stop('immediate');
 	$node->start;
 	($rc, undef, $err) = run_parrestore($node, $db, $archive, '--resume');
-	like("$rc $err", qr/^1 .*a crash of the target has emptied some, but not all, partitions of table public\.parted\n/,
+	like("$rc $err", qr/^1 .*error: the restore cannot be resumed\n.*detail: A crash of the target has emptied some, but not all, partitions of table public\.parted\.\n/,
 		'parts: refused');
 }
 

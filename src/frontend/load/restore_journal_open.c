@@ -544,19 +544,21 @@ restore_journal_open_begin(RestoreJournal *journal, PGconn *conn, const RestoreJ
 }
 
 /*
- * Exit with a message if two identities differ.  Those of archives are
- * checksums, which are not shown.
+ * Exit with a message if two identities differ; what is its detail.  Those of
+ * archives are checksums, which are not shown.
  */
 static void
 refuse_other(const char *what, const char *then, const char *now, bool details)
 {
 	if (strcmp(then, now) == 0)
 		return;
-	pg_log_error("the restore cannot be resumed: %s", what);
+	pg_log_error("the restore cannot be resumed");
+	pg_log_error_detail("%s", what);
 	if (details)
 	{
-		pg_log_error_detail("The earlier run restored: %s.", then);
-		pg_log_error_detail("This command restores: %s.", now);
+		pg_log_error_detail("Selection of the earlier run: \"%s\".",
+							printable(then));
+		pg_log_error_detail("Selection of this command: \"%s\".", now);
 	}
 	pg_fatal_hint(REMOVE_HINT);
 }
@@ -614,9 +616,9 @@ resume(RestoreJournal *journal, PGconn *conn, const RestoreJournalRestore *resto
 	res = target_query(conn, head_query, 0, NULL);
 	if (PQntuples(res) != 1)
 		refuse_foreign_schema(conn, RESTORE_JOURNAL_SCHEMA);
-	refuse_other("the archive has changed", PQgetvalue(res, 0, 0),
+	refuse_other("The archive has changed.", PQgetvalue(res, 0, 0),
 				 restore->archive, false);
-	refuse_other("the options that select what is restored have changed",
+	refuse_other("The options that select the restored objects have changed.",
 				 PQgetvalue(res, 0, 1), restore->selection, true);
 	journal->is_kept = true;
 	journal->is_resumed = true;

@@ -113,9 +113,10 @@ restore_unlogged_note(const RestoreWork *work, PGconn *conn)
  * ----------
  */
 static void
-refuse_to_resume(const char *problem, const char *hint)
+refuse_to_resume(const char *detail, const char *hint)
 {
-	pg_log_error("the restore cannot be resumed: %s", problem);
+	pg_log_error("the restore cannot be resumed");
+	pg_log_error_detail("%s", detail);
 	pg_fatal_hint("%s", hint);
 }
 
@@ -140,7 +141,7 @@ check_tables(const RestoreWork *work, const PGresult *unlogged,
 			 bool has_crashed, bool refuses_triggers)
 {
 	if (!restore_journal_has(work->journal, line_of(work, unlogged)))
-		refuse_to_resume("the set of unlogged tables has changed since the restore started",
+		refuse_to_resume("The set of unlogged tables has changed since the restore started.",
 						 has_crashed ? START_AGAIN_HINT :
 						 "Undo the change with ALTER TABLE ... SET LOGGED or SET UNLOGGED, or start again with --clean.");
 	for (int i = 0; i < PQntuples(unlogged); i++)
@@ -149,15 +150,15 @@ check_tables(const RestoreWork *work, const PGresult *unlogged,
 			printable(work->run->plan->tables->tables[table_number(work, unlogged, i)].copy_name);
 
 		if (has_crashed && !result_is_true(unlogged, i, ASK_IS))
-			refuse_to_resume(psprintf("a crash of the target has emptied some, but not all, partitions of table %s",
+			refuse_to_resume(psprintf("A crash of the target has emptied some, but not all, partitions of table %s.",
 									  name),
 							 START_AGAIN_HINT);
 		if (has_crashed && session_number(unlogged, i, ASK_NUMBER, 0, INT_MAX) > 0)
-			refuse_to_resume(psprintf("unlogged table %s contains rows that were not loaded after the crash of the target",
+			refuse_to_resume(psprintf("Unlogged table %s contains rows that were not loaded after the crash of the target.",
 									  name),
 							 "Truncate the table, and resume the restore.");
 		if (refuses_triggers && result_is_true(unlogged, i, ASK_ALSO))
-			refuse_to_resume(psprintf("rows of unlogged table %s are missing, and the table has triggers",
+			refuse_to_resume(psprintf("Rows of unlogged table %s are missing, and the table has triggers.",
 									  name),
 							 "Disable the triggers, resume the restore, and enable the triggers again.");
 	}
@@ -389,8 +390,9 @@ go_on_in_pieces(const RestoreWork *work, const int *n_pieces)
 				continue;
 			if (job->at_once)
 			{
-				pg_log_error("the restore cannot be resumed: %s was loaded in part, but must now be loaded as a whole",
-							 data_file_describe(file, plan->tables));
+				pg_log_error("the restore cannot be resumed");
+				pg_log_error_detail("The earlier run has loaded only some pieces of %s.",
+									data_file_describe(file, plan->tables));
 				pg_log_error_detail("The table now has a foreign key that references the table itself, so one command must load all rows.");
 				pg_fatal_hint("Drop this foreign key, run the same command again, and then create the foreign key again.");
 			}
