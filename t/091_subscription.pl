@@ -139,7 +139,7 @@ SQL
 	is($rc, 0, 'a part is published: exit code');
 	like($err, qr/warning: changes of large objects are not replicated\n.*detail: .*\n.*hint: Do not change large objects /,
 		'a part is published: warning of large objects');
-	like(without_slot_warning($source, $err), qr/\A.*warning: copied tables are not published: public\.parted_1, public\.parted_2\n.*detail: .*will not reach the target.*\n.*hint: .*ADD TABLE/,
+	like(without_slot_warning($source, $err), qr/\A.*warning: copied tables are not published\n.*detail: Tables: public\.parted_1, public\.parted_2\.\n.*detail: .*will not reach the target.*\n.*hint: .*ADD TABLE/,
 		'a part is published: warning');
 	like($err, qr/warning: sequence values are not replicated \(1 sequence\)\n.*hint: Set the sequences .*\n\z/,
 		'a part is published: warning of what is in no publication');
@@ -206,9 +206,9 @@ SQL
 	my ($rc, $out, $err) = run_copy($source, 'bank', $target, $db, @options,
 		'-t', 'key*', '--publication=inserts');
 	is($rc, 0, 'no replica identity: exit code');
-	like($err, qr/warning: published tables have no replica identity: public\.key_deferred, public\.key_dropped, public\.keyless\n/,
+	like($err, qr/warning: published tables have no replica identity\n.*detail: Tables: public\.key_deferred, public\.key_dropped, public\.keyless\.\n/,
 		'no replica identity: warning');
-	like($err, qr/warning: publications do not publish all of .*: inserts\n/,
+	like($err, qr/warning: publications do not publish all of .*\n.*detail: Publications: inserts\.\n/,
 		'a publication of inserts only: warning');
 	sql($source, 'bank', 'INSERT INTO keyless VALUES (1)');
 	$source->wait_for_catchup('moving');
@@ -243,7 +243,7 @@ foreach my $bad (
 	[ qr/publication "nothing" does not exist on the source\n.*hint: .*CREATE PUBLICATION nothing FOR ALL TABLES/,
 		@options, '--publication=everything,nothing' ],
 	[ qr/publication "odd" \\" does not exist on the source/, @options, '--publication=odd" \\' ],
-	[ qr/published tables are not copied: "Odd ""schema"\."t t", public\.bystander, public\.parted_1, public\.parted_2\n.*hint/,
+	[ qr/published tables are not copied\n.*detail: Tables: "Odd ""schema"\."t t", public\.bystander, public\.parted_1, public\.parted_2\.\n.*hint/,
 		@options, @pub, '-t', '*_side', '-t', 'journal' ],
 	[ qr/could not create subscription "moving" on the target: ERROR:  .*could not connect to the publisher.*hint: .*--subscription-conninfo/s,
 		@options, @pub, '--subscription-conninfo=host=/nonexistent dbname=bank' ],

@@ -117,13 +117,14 @@ names_of_kind(const PGresult *res, const char *kind)
  */
 static void
 warn_of_kind(const PGresult *res, const char *kind, const char *warning,
-			 const char *detail, const char *hint)
+			 const char *names_detail, const char *detail, const char *hint)
 {
 	char	   *names = names_of_kind(res, kind);
 
 	if (names)
 	{
-		pg_log_warning("%s: %s", warning, names);
+		pg_log_warning("%s", warning);
+		pg_log_warning_detail(names_detail, names);
 		pg_log_warning_detail("%s", detail);
 		pg_log_warning_hint("%s", hint);
 	}
@@ -178,23 +179,26 @@ subscription_check(PGconn *conn, const Options *options, const Toc *toc,
 	}
 	if (missing)
 	{
-		pg_log_error("published tables are not copied: %s", missing);
+		pg_log_error("published tables are not copied");
+		pg_log_error_detail("Tables: %s.", missing);
 		pg_fatal_hint("Copy these tables too, or use a publication of the copied tables only.  Otherwise, changes to rows that are missing on the target would be lost.");
 	}
 	warn_of_kind(res, "extra",
-				 "copied tables are not published",
+				 "copied tables are not published", "Tables: %s.",
 				 "Later changes to these tables will not reach the target.",
 				 "To replicate the tables, run on the source: ALTER PUBLICATION ... ADD TABLE ...;");
 	warn_of_kind(res, "identity",
-				 "published tables have no replica identity",
+				 "published tables have no replica identity", "Tables: %s.",
 				 "The source rejects UPDATE and DELETE on such a table.",
 				 "Add a primary key that is not deferrable, or use ALTER TABLE ... REPLICA IDENTITY.");
 	warn_of_kind(res, "part",
 				 "tables are published with some of their rows or columns only",
+				 "Tables: %s.",
 				 "Changes to the other rows or columns will not reach the target, unless another publication contains them.",
 				 "To replicate all rows and columns, use a publication without a WHERE clause and column lists.");
 	warn_of_kind(res, "operations",
 				 "publications do not publish all of insert, update, delete and truncate",
+				 "Publications: %s.",
 				 "Changes of the other kinds will not reach the target.",
 				 "To replicate all changes, run on the source: ALTER PUBLICATION ... SET (publish = 'insert, update, delete, truncate');");
 	warn_of_objects(toc);
