@@ -50,7 +50,7 @@ sub counts
 my $builds = pg_major($target) < 19 ? 1 : 0;
 my $rows_are_left = 'loading rows with the target\'s own COPY: ';
 my $indexes_are_left = 'building indexes with the target\'s own CREATE INDEX: ';
-my @without = $builds ? () : ("${indexes_are_left}this release's access methods cannot be replaced");
+my @without = $builds ? () : ("${indexes_are_left}This release's access methods cannot be replaced");
 
 # loaded_ok('what', [expected counts], how messages are, options...): copies into
 # a new database, which is made as the code $prepare says.
@@ -67,7 +67,8 @@ sub loaded_ok
 	is($rc, 0, "$what: exit code") or diag($err);
 	like($out, qr/^compared [^\n]*, [\d,]+ rows? in \d+\.\d s: no differences found$/m, "$what: the same rows");
 	is_deeply([ counts($offset) ], $expected, "$what: numbers of loads by loader");
-	my @told = $err =~ /: (\w+ \w+ with the target's own .*)/g;
+	my @told;
+	push @told, "$1: $2" while $err =~ /: (\w+ \w+ with the target's own .*)\n\S+ detail: (.*)\.\n/g;
 	is_deeply(\@told, $said, "$what: messages");
 	return;
 }
@@ -76,13 +77,13 @@ sub loaded_ok
 # builds the only index
 loaded_ok('the library', [ 2, 1, 3, $builds ], \@without, undef, '--copy-format=text');
 loaded_ok('binary is the server\'s', [ 0, 0, 3, $builds ], \@without, undef, '--copy-format=binary');
-loaded_ok('--no-extension', [ 0, 0, 0, 0 ], [ map { "${_}option --no-extension was specified" } $rows_are_left, $indexes_are_left ],
+loaded_ok('--no-extension', [ 0, 0, 0, 0 ], [ map { "${_}Option --no-extension was specified" } $rows_are_left, $indexes_are_left ],
 	undef, '--copy-format=text', '--no-extension');
-loaded_ok('--no-fast-index', [ 2, 1, 2, 0 ], ["${indexes_are_left}option --no-fast-index was specified"],
+loaded_ok('--no-fast-index', [ 2, 1, 2, 0 ], ["${indexes_are_left}Option --no-fast-index was specified"],
 	undef, '--copy-format=text', '--no-fast-index');
-loaded_ok('the database\'s setting of COPY', [ 0, 0, 2, $builds ], [ "${rows_are_left}pg_pardump.fast_copy is off on the target", @without ],
+loaded_ok('the database\'s setting of COPY', [ 0, 0, 2, $builds ], [ "${rows_are_left}Setting pg_pardump.fast_copy is off on the target", @without ],
 	'ALTER DATABASE DB SET pg_pardump.fast_copy = off', '--copy-format=text');
-loaded_ok('the database\'s setting of indexes', [ 2, 1, 2, 0 ], ["${indexes_are_left}pg_pardump.fast_index is off on the target"],
+loaded_ok('the database\'s setting of indexes', [ 2, 1, 2, 0 ], ["${indexes_are_left}Setting pg_pardump.fast_index is off on the target"],
 	'ALTER DATABASE DB SET pg_pardump.fast_index = off', '--copy-format=text');
 loaded_ok('preloaded anyway', [ 2, 1, 3, $builds ], \@without,
 	'ALTER DATABASE DB SET local_preload_libraries = pg_pardump', '--copy-format=text');
@@ -102,7 +103,7 @@ SKIP:
 	skip 'the installation is not the tests\' own' if !defined $installation;
 	my $library = installed_at($installation, '--pkglibdir') . '/plugins/pg_pardump.so';
 	rename $library, "$library.away" or die "could not rename \"$library\": $!";
-	my $missing = 'could not access file "$libdir/plugins/pg_pardump": No such file or directory';
+	my $missing = 'Could not access file "$libdir/plugins/pg_pardump": No such file or directory';
 	loaded_ok('no library', [ 0, 0, 1, 0 ], [ map { "$_$missing" } $rows_are_left, $indexes_are_left ],
 		undef, '--copy-format=text');
 	make_database($target, 'silent');
@@ -110,7 +111,7 @@ SKIP:
 	my $control = installed_at($installation, '--sharedir') . '/extension/pg_pardump.control';
 	rename $control, "$control.away" or die "could not rename \"$control\": $!";
 	my $log_offset = -s $target->logfile;
-	loaded_ok('no extension', [ 0, 0, 0, 0 ], [ map { "${_}extension pg_pardump is not available on the target's server" } $rows_are_left, $indexes_are_left ],
+	loaded_ok('no extension', [ 0, 0, 0, 0 ], [ map { "${_}Extension pg_pardump is not available on the target's server" } $rows_are_left, $indexes_are_left ],
 		undef, '--copy-format=text');
 	unlike(slurp_file($target->logfile, $log_offset), qr/ERROR: /, 'no extension: no error in the target\'s log');
 	rename "$_.away", $_ or die "could not rename \"$_\": $!" foreach $library, $control;

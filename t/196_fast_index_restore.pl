@@ -110,23 +110,23 @@ sub told_ok
 	my ($rc, undef, $err) = run_program('pg_parrestore', '-v', '-j3', '-O', '-x', @options, $archives{ours});
 	is($rc, 0, "$what: exit code") or diag($err);
 	is_deeply(built($offset), [ sort @$expected ], "$what: builders of the indexes");
-	my @told = $err =~ /: building indexes with the target's own CREATE INDEX: (.*)/g;
+	my @told = $err =~ /: building indexes with the target's own CREATE INDEX\n(?:.*\n)*?\S+ detail: (.*)\.\n/g;
 	is_deeply(\@told, $reasons, "$what: one message for each reason");
 	return;
 }
 
-my @without = $supported ? () : ('this release\'s access methods cannot be replaced');
+my @without = $supported ? () : ('This release\'s access methods cannot be replaced');
 sub into { return ('-d', $node->connstr($_[0]) . ($_[1] // '')); }
 
 sql($node, 'postgres', 'CREATE ROLE plain LOGIN');
 told_ok('by the extension', \@fast, '', \@without, into('by_the_extension'));
-told_ok('not wanted', [], '', ['option --no-fast-index was specified'], into('not_wanted'), '--no-fast-index');
-told_ok('switched off', [], 'ALTER DATABASE DB SET pg_pardump.fast_index = off', ['pg_pardump.fast_index is off on the target'],
+told_ok('not wanted', [], '', ['Option --no-fast-index was specified'], into('not_wanted'), '--no-fast-index');
+told_ok('switched off', [], 'ALTER DATABASE DB SET pg_pardump.fast_index = off', ['Setting pg_pardump.fast_index is off on the target'],
 	into('switched_off'));
 told_ok('switched on', \@fast, 'ALTER DATABASE DB SET pg_pardump.fast_index = on', \@without, into('switched_on'));
 told_ok('any role', \@fast, 'ALTER DATABASE DB OWNER TO plain', \@without, into('any_role', ' user=plain'));
 told_ok('no comparison', [], 'ALTER DATABASE DB OWNER TO plain; REVOKE TEMP ON DATABASE DB FROM PUBLIC, plain',
-	$supported ? [q{builds could not be compared with the server's}] : \@without, into('no_comparison', ' user=plain'));
+	$supported ? [q{Builds could not be compared with the server's}] : \@without, into('no_comparison', ' user=plain'));
 
 # a server that has no such library
 SKIP:
@@ -134,7 +134,7 @@ SKIP:
 	skip 'the installation is not the tests\' own' if !defined $installation;
 	my $library = installed_at($installation, '--pkglibdir') . '/plugins/pg_pardump.so';
 	rename $library, "$library.away" or die "could not rename \"$library\": $!";
-	told_ok('no library', [], '', ['could not access file "$libdir/plugins/pg_pardump": No such file or directory'], into('no_library'));
+	told_ok('no library', [], '', ['Could not access file "$libdir/plugins/pg_pardump": No such file or directory'], into('no_library'));
 	is(value($node, 'no_library', q{SELECT count(*) FROM pg_index WHERE indrelid = 'items'::regclass AND indisvalid}), 5,
 		'no library: number of valid indexes');
 	rename "$library.away", $library or die "could not rename \"$library\": $!";

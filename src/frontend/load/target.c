@@ -19,6 +19,7 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/buffer.h"
+#include "base/message.h"
 #include "base/shared_memory.h"
 #include "base/units.h"
 #include "load/target.h"
@@ -90,7 +91,7 @@ switch_on(PGconn *conn, const char *setting)
 	else if (strcmp(PQgetvalue(res, 0, SETTING_SOURCE), "default") == 0)
 		session_set(conn, setting, "on", false);
 	else if (strcmp(PQgetvalue(res, 0, SETTING_VALUE), "on") != 0)
-		reason = psprintf("%s is off on the target", setting);
+		reason = psprintf("setting %s is off on the target", setting);
 	PQclear(res);
 	free(sql);
 	return reason;
@@ -116,6 +117,17 @@ library_begin(PGconn *conn, const char *setting)
 	return reason;
 }
 
+/* Report what does the work instead of the library, and why. */
+static void
+report_server_work(const char *work, const char *reason)
+{
+	char	   *detail = message_sentence(printable(reason));
+
+	pg_log_info("%s", work);
+	pg_log_info_detail("%s", detail);
+	free(detail);
+}
+
 /*
  * Can the library be used in the sessions of a run?  This is tried in the
  * leader's session.  If it cannot, a message says what does the work instead,
@@ -129,7 +141,7 @@ library_try(PGconn *conn, const char *setting, const char *reason,
 	bool		can = found == NULL;
 
 	if (!can)
-		pg_log_info("%s: %s", work, printable(found));
+		report_server_work(work, found);
 	free(found);
 	return can;
 }
@@ -745,7 +757,7 @@ target_begin_builds(const Target *target, PGconn *conn)
 	char	   *reason = target->fast_index ? begin_builds(conn) : NULL;
 
 	if (reason && __sync_bool_compare_and_swap(target->builds_reported, 0, 1))
-		pg_log_info(OWN_BUILDS ": %s", printable(reason));
+		report_server_work(OWN_BUILDS, reason);
 	free(reason);
 }
 
