@@ -152,7 +152,10 @@ file_work(const DataFile *file)
 	return Max(file->est_bytes, blocks * EMPTY_BLOCK_BYTES);
 }
 
-/* Tables with at least this share of all work are large. */
+/*
+ * Tables with at least this share of all work are large, if their chunks are
+ * not so small that several of them are one job.
+ */
 #define LARGE_SHARE 0.1
 
 /*
@@ -250,6 +253,7 @@ sort_files(const ChunkPlan *chunks, const JobRules *rules)
 		sorted[i].path = sorted[i].work +
 			(rules->builds ? rules->builds[file->table] * table_work[file->table] : 0);
 		if (file->chunk_no == 1 && file->n_chunks > 1 && !sorted[i].at_once &&
+			sorted[i].work >= BATCH_BYTES &&
 			table_work[file->table] >= total * LARGE_SHARE)
 			sorted[i].path += FIRST_PATH;
 	}
