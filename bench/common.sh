@@ -104,10 +104,11 @@ bytes_below()
 	find "$1" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }'
 }
 
+# The heading of the tables; without a number of jobs if $jobs is empty.
 print_heading()
 {
-	printf '\nPostgreSQL %s, %s jobs on %s processors, medians of %s runs\n' \
-		"$(pg_config --version | sed 's/^PostgreSQL //')" "$jobs" "$(nproc)" "$rounds"
+	printf '\nPostgreSQL %s, %s%s processors, medians of %s runs\n' \
+		"$(pg_config --version | sed 's/^PostgreSQL //')" "${jobs:+$jobs jobs on }" "$(nproc)" "$rounds"
 }
 
 # What follows is for comparisons of ways to fill a database of the server at

@@ -27,6 +27,7 @@ set -euo pipefail
 rows=10000000
 memory=1GB
 sets=int4,int8,uuid,pair
+jobs=
 
 fill_table()
 {
@@ -80,13 +81,11 @@ main()
 			done
 		done
 	done
-	printf '\nPostgreSQL %s, %s processors, medians of %s runs\n' \
-		"$(pg_config --version | sed 's/^PostgreSQL //')" "$(nproc)" "$rounds"
-	perl -e '
+	print_heading
+	perl -I"$TREE/bench" -MRuns -e '
 		while (<>) { my ($s, $w, $wall, $client, $cpu) = split; push @{ $v{$s}{$w}{wall} }, $wall; push @{ $v{$s}{$w}{cpu} }, $cpu }
-		sub median { my @s = sort { $a <=> $b } @{ $_[0] }; $s[$#s / 2] }
 		printf "%-6s %-8s %8s %8s\n", qw(set way wall CPU);
-		for my $s (sort keys %v) { printf "%-6s %-8s %8.2f %8.2f\n", $s, $_, median($v{$s}{$_}{wall}), median($v{$s}{$_}{cpu}) for qw(server worker own) }
+		for my $s (sort keys %v) { printf "%-6s %-8s %8.2f %8.2f\n", $s, $_, map { Runs::median(@$_) } @{ $v{$s}{$_} }{qw(wall cpu)} for qw(server worker own) }
 	' "$WORK/runs"
 }
 
