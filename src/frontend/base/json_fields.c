@@ -398,8 +398,7 @@ read_word(JsonReader *reader, const JsonField *field)
 	while (text && field->words[i] && strcmp(field->words[i], text) != 0)
 		i++;
 	if (text == NULL || field->words[i] == NULL)
-		json_fields_refuse(reader, field, psprintf("unknown value \"%s\"",
-												   text ? printable(text) : ""));
+		json_fields_refuse(reader, field, "unknown value");
 	free(text);
 	return i;
 }
