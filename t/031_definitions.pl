@@ -93,7 +93,7 @@ pg_pardump: detail: The $part of the table differs? from the snapshot\.
 pg_pardump: hint: Run the same command again\.\n/;
 }
 my $rewritten = qr/table s\.t was rewritten after the snapshot was taken
-pg_pardump: detail: .*TRUNCATE, ALTER TABLE or REPACK \(CONCURRENTLY\), .*VACUUM FULL, CLUSTER/;
+pg_pardump: detail: .*TRUNCATE, ALTER TABLE or REPACK \(CONCURRENTLY\)\. .*VACUUM FULL, CLUSTER/;
 my $rewritten_error = qr/error: $rewritten.*\n.*hint: Run the same command again, or use --allow-rewritten/;
 
 # ---- what would be dumped is not what the snapshot has
