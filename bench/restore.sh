@@ -1,8 +1,8 @@
 #!/bin/bash
 #
 # restore.sh: compare restores of archives of pg_dump's and of pg_pardump's, by
-# stock pg_restore, without and with COPY FROM by the extension's library, and by
-# pg_parrestore.
+# stock pg_restore, without and with COPY FROM and index builds by the extension's
+# library, and by pg_parrestore.
 #
 # usage: bench/restore.sh [OPTION]...
 #
@@ -21,7 +21,8 @@
 #   --indexes=LIST      of none, key (the primary key), all (two more); default:
 #                       all of them; small and demo have their own
 #   --ways=LIST         of stock (pg_dump's archive) and own (pg_pardump's), each
-#                       with +fast (COPY FROM by the extension's library);
+#                       with +copy (COPY FROM by the extension's library) or
+#                       +fast (indexes by the library too);
 #                       parrestore (pg_pardump's by pg_parrestore) and
 #                       stock-by-parrestore (pg_dump's); all of them with +lz4
 #                       (TOAST compressed by lz4, of the set docs only); default:
@@ -56,10 +57,13 @@ prepare_kind()
 # server's log tells who does each COPY.
 settings_of_way()
 {
-	if [[ $1+ == *+fast+* ]]; then
+	if [[ $1+ == *+copy+* || $1+ == *+fast+* ]]; then
 		echo "-c local_preload_libraries=pg_pardump -c pg_pardump.fast_copy=on"
 	fi
-	if [[ $1+ == *+fast+* || $1 == *parrestore* ]] && [ "$2" -eq 1 ]; then
+	if [[ $1+ == *+fast+* ]]; then
+		echo "-c pg_pardump.fast_index=on"
+	fi
+	if [[ $1+ == *+copy+* || $1+ == *+fast+* || $1 == *parrestore* ]] && [ "$2" -eq 1 ]; then
 		echo "-c log_min_messages=debug1"
 	fi
 	if [[ $1+ == *+lz4+* ]]; then
@@ -110,7 +114,7 @@ check_ways()
 	local way
 
 	for way in ${ways//,/ }; do
-		[[ $way =~ ^((stock|own)(\+fast)?|parrestore|stock-by-parrestore)(\+lz4)?$ ]] || die "there is no way \"$way\"; see --help"
+		[[ $way =~ ^((stock|own)(\+copy|\+fast)?|parrestore|stock-by-parrestore)(\+lz4)?$ ]] || die "there is no way \"$way\"; see --help"
 	done
 }
 
