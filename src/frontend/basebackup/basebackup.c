@@ -25,7 +25,6 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/units.h"
 #include "basebackup/backup_manifest.h"
 #include "basebackup/backup_pool.h"
 #include "basebackup/backup_read.h"
@@ -867,8 +866,9 @@ basebackup_take(const Options *options, const char *argv0)
 	backup_report_end(page, backup, failures);
 	if (failures == 0)
 		return 0;
-	pg_log_error("checksum error occurred: " UINT64_FORMAT " page%s",
-				 failures, units_plural(failures));
+	pg_log_error(ngettext("checksum error occurred: " UINT64_FORMAT " page",
+						  "checksum error occurred: " UINT64_FORMAT " pages",
+						  failures), failures);
 	pg_log_error_detail("The backup is complete, but contains these pages as they are on the server.");
 	pg_log_error_hint("Keep earlier backups, and check the server's disks.  In the database of a file base/OID/NUMBER, this query names its relation: SELECT pg_filenode_relation(0, NUMBER);");
 	return 1;

@@ -18,7 +18,6 @@
 #include "base/buffer.h"
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
-#include "base/units.h"
 #include "compare/compare.h"
 #include "copy/copy.h"
 #include "copy/copy_worker.h"
@@ -64,12 +63,13 @@ count_tables(const Run *run, const CopyFormats *formats,
 
 /*
  * The first reasons why n tables have this format, in the order of tables,
- * with their numbers of tables.
+ * with their numbers of tables.  Owned.
  */
-static void
-append_reasons(PQExpBuffer text, const Run *run,
-			   const CopyFormats *formats, CopyFormatKind kind, int n)
+static char *
+list_reasons(const Run *run, const CopyFormats *formats, CopyFormatKind kind,
+			 int n)
 {
+	PQExpBufferData text = buffer_new();
 	const char *shown[REASONS_SHOWN];
 	int			n_shown = 0;
 
@@ -85,20 +85,22 @@ append_reasons(PQExpBuffer text, const Run *run,
 		if (!is_new)
 			continue;
 		n_tables = count_tables(run, formats, kind, reason);
-		appendPQExpBufferStr(text, n_shown > 0 ? "; " : ": ");
+		if (n_shown > 0)
+			appendPQExpBufferStr(&text, "; ");
 		if (n_shown == REASONS_SHOWN)
 		{
-			appendPQExpBufferStr(text, "...");
+			appendPQExpBufferStr(&text, "...");
 			break;
 		}
 		shown[n_shown++] = reason;
 		if (strcmp(reason, SMALL_TABLE) == 0)
-			appendPQExpBuffer(text, "%d small", n_tables);
+			appendPQExpBuffer(&text, "%d small", n_tables);
 		else if (n_tables < n)
-			appendPQExpBuffer(text, "%d: %s", n_tables, printable(reason));
+			appendPQExpBuffer(&text, "%d: %s", n_tables, printable(reason));
 		else
-			appendPQExpBufferStr(text, printable(reason));
+			appendPQExpBufferStr(&text, printable(reason));
 	}
+	return text.data;
 }
 
 /*
@@ -117,17 +119,23 @@ copy_account_formats(const Run *run, const CopyFormats *formats)
 	for (int i = 0; i < (int) lengthof(kinds); i++)
 	{
 		int			n = count_tables(run, formats, kinds[i], NULL);
-		bool		all_small;
+		char	   *reasons;
 
 		if (n == 0)
 			continue;
-		all_small = count_tables(run, formats, kinds[i], SMALL_TABLE) == n;
-		appendPQExpBuffer(&text, all_small ? "%s%s (%d small table%s" :
-						  "%s%s (%d table%s", text.len > 0 ? ", " : "",
-						  names[i], n, units_plural(n));
-		if (!all_small)
-			append_reasons(&text, run, formats, kinds[i], n);
-		appendPQExpBufferChar(&text, ')');
+		if (text.len > 0)
+			appendPQExpBufferStr(&text, ", ");
+		reasons = list_reasons(run, formats, kinds[i], n);
+		if (count_tables(run, formats, kinds[i], SMALL_TABLE) == n)
+			appendPQExpBuffer(&text, ngettext("%s (%d small table)", "%s (%d small tables)", n),
+							  names[i], n);
+		else if (reasons[0] == '\0')
+			appendPQExpBuffer(&text, ngettext("%s (%d table)", "%s (%d tables)", n),
+							  names[i], n);
+		else
+			appendPQExpBuffer(&text, ngettext("%s (%d table: %s)", "%s (%d tables: %s)", n),
+							  names[i], n, reasons);
+		free(reasons);
 	}
 	if (text.len == 0)
 		return NULL;
@@ -502,8 +510,9 @@ compare(Copy *copy)
 							   &copy->account.compared);
 	if (n_different > 0)
 	{
-		pg_log_error("source and target differ in %d object%s", n_different,
-					 units_plural(n_different));
+		pg_log_error(ngettext("source and target differ in %d object",
+							  "source and target differ in %d objects",
+							  n_different), n_different);
 		pg_fatal_hint("Truncate tables that differ, and copy their rows again with --data-only and --table.");
 	}
 }

@@ -16,7 +16,6 @@
 #include "base/fe_compat.h"
 
 #include "base/clock.h"
-#include "base/units.h"
 #include "copy/copy_worker.h"
 #include "load/sink_target.h"
 #include "load/target_check.h"
@@ -72,8 +71,9 @@ check_rows(const CopyWorker *worker, Oid table, const char *what, uint64 read,
 	if (written == read ||
 		target_may_skip_rows(worker->target_conn, table, what, read, written))
 		return;
-	pg_log_error("read " UINT64_FORMAT " row%s from %s, but the target stored " UINT64_FORMAT,
-				 read, units_plural(read), what, written);
+	pg_log_error(ngettext("read " UINT64_FORMAT " row from %s, but the target stored " UINT64_FORMAT,
+						  "read " UINT64_FORMAT " rows from %s, but the target stored " UINT64_FORMAT,
+						  read), read, what, written);
 	pg_log_error_detail("No trigger of the table explains the difference.");
 	pg_fatal_hint("Run the same command again, into an empty database or with --clean, and use --compare.");
 }
@@ -219,8 +219,8 @@ copy_large_objects(CopyWorker *worker, const LargeObjectGroup *group)
 		.group = group
 	};
 
-	pg_log_info("copying %d large object%s", group->n_oids,
-				units_plural(group->n_oids));
+	pg_log_info(ngettext("copying %d large object", "copying %d large objects",
+						 group->n_oids), group->n_oids);
 	run_event_objects(worker->run, "objects_start", group);
 	for (int i = 0; i < group->n_oids; i++)
 		copy_large_object(worker, &reader, i);

@@ -135,10 +135,8 @@ finish_archive(const Run *run, ArchiveDir *dir)
 	/* The time in the report includes flushing. */
 	manifest->end_us = clock_wall_us();
 	run_event_stage("end");
-	pg_log_info("dumped " UINT64_FORMAT " row%s of %d table%s, %s stored as %s",
-				total.rows, units_plural(total.rows),
-				plan->tables->n_tables,
-				units_plural(plan->tables->n_tables),
+	pg_log_info("dump completed (tables: %d, rows: %s, size: %s, stored size: %s)",
+				plan->tables->n_tables, units_count(total.rows),
 				units_size(total.raw_bytes),
 				units_size(total.stored_bytes));
 	summary_report(run, progress_is_shown());

@@ -16,7 +16,6 @@
 
 #include "archive/archive_name.h"
 #include "base/buffer.h"
-#include "base/units.h"
 #include "dump/dump_worker.h"
 #include "source/read_rows.h"
 #include "source/worker_session.h"
@@ -241,8 +240,8 @@ dump_job(DumpWorker *worker, const Job *job, volatile int *step)
 			break;
 		case JOB_LARGE_OBJECTS:
 			group = &plan->objects->groups[job->first];
-			pg_log_info("dumping %d large object%s", group->n_oids,
-						units_plural(group->n_oids));
+			pg_log_info(ngettext("dumping %d large object", "dumping %d large objects",
+								 group->n_oids), group->n_oids);
 			run_event_objects(run, "objects_start", group);
 			large_object_files_write(worker_session_conn(worker->session),
 									 group, run->archive,

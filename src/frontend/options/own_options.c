@@ -7,7 +7,6 @@
 #include "fe_utils/string_utils.h"
 
 #include "base/buffer.h"
-#include "base/units.h"
 #include "options/own_options.h"
 
 static const OptionRow own_options[] = {
@@ -333,8 +332,9 @@ task_options_read_planned(const char *text, int n_planned, int *task,
 	task_options_read(text, task, n_tasks);
 	if (*n_tasks != n_planned)
 	{
-		pg_log_error("the plan is for %d task%s, not for %d",
-					 n_planned, units_plural(n_planned), *n_tasks);
+		pg_log_error(ngettext("the plan is for %d task, not for %d",
+							  "the plan is for %d tasks, not for %d", n_planned),
+					 n_planned, *n_tasks);
 		pg_fatal_hint("Use --task=I/%d, with I from 0 to %d.", n_planned, n_planned - 1);
 	}
 }

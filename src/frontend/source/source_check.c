@@ -483,8 +483,9 @@ check_row_security(const Options *options, const DumpTables *tables)
 	}
 	if (n_found > 0)
 	{
-		pg_log_error("row security prevents the role from reading all rows of %d table%s",
-					 n_found, units_plural(n_found));
+		pg_log_error(ngettext("row security prevents the role from reading all rows of %d table",
+							  "row security prevents the role from reading all rows of %d tables",
+							  n_found), n_found);
 		pg_log_error_detail("Tables: %s.",
 							units_names(names.data, n_found, NAMES_SHOWN));
 		pg_log_error_hint("Use ALTER ROLE ... BYPASSRLS to let the role read all rows, or --enable-row-security to dump only the rows that the role may see.");
@@ -541,10 +542,11 @@ check_owners(PGconn *conn, const Options *options, const DumpTables *tables)
 	if (n_found > 0)
 	{
 		pg_log_error(several ?
-					 "querying %d table%s could run code of other roles, for example \"%s\", with the privileges of \"%s\"" :
-					 "querying %d table%s could run code of role \"%s\" with the privileges of \"%s\"",
-					 n_found, units_plural(n_found), printable(owner),
-					 printable(role));
+					 "querying %d tables could run code of other roles, for example \"%s\", with the privileges of \"%s\"" :
+					 ngettext("querying %d table could run code of role \"%s\" with the privileges of \"%s\"",
+							  "querying %d tables could run code of role \"%s\" with the privileges of \"%s\"",
+							  n_found),
+					 n_found, printable(owner), printable(role));
 		pg_log_error_detail("Tables: %s.",
 							units_names(names.data, n_found, NAMES_SHOWN));
 		pg_log_error_detail("The owner of a table, of its parent or of its schema can attach functions that run as \"%s\" when the table is queried (%s).",
@@ -627,9 +629,10 @@ check_large_objects(PGconn *conn, const LargeObjects *objects)
 	n = session_number(res, 0, 0, 0, INT_MAX);
 	if (n > 0)
 	{
-		pg_log_error("role \"%s\" may not read %d of the %d large object%s",
-					 PQgetvalue(res, 0, 2), n, objects->n_objects,
-					 units_plural(objects->n_objects));
+		pg_log_error(ngettext("role \"%s\" may not read %d of the %d large object",
+							  "role \"%s\" may not read %d of the %d large objects",
+							  objects->n_objects),
+					 PQgetvalue(res, 0, 2), n, objects->n_objects);
 		pg_log_error_detail("Large objects: %s.",
 							units_names(PQgetvalue(res, 0, 1), n, OBJECTS_SHOWN));
 		hint_at_grant(conn, PQgetvalue(res, 0, 2));

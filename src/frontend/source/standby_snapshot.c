@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/units.h"
 #include "session/session_lost.h"
 #include "session/snapshot.h"
 #include "source/leader_session.h"
@@ -735,12 +734,14 @@ take(Moment *moment)
 		n_tries++;
 	}
 	if (moment->others)
-		pg_log_info("all sessions have the same snapshot, at %s, after %d attempt%s",
-					moment->states[0].lsn_text, n_tries, units_plural(n_tries));
+		pg_log_info(ngettext("all sessions have the same snapshot, at %s, after %d attempt",
+							 "all sessions have the same snapshot, at %s, after %d attempts",
+							 n_tries), moment->states[0].lsn_text, n_tries);
 	else
-		pg_log_info("%d standbys have the same snapshot, at %s, after %d attempt%s",
-					moment->standbys->n, moment->states[0].lsn_text, n_tries,
-					units_plural(n_tries));
+		pg_log_info(ngettext("%d standbys have the same snapshot, at %s, after %d attempt",
+							 "%d standbys have the same snapshot, at %s, after %d attempts",
+							 n_tries),
+					moment->standbys->n, moment->states[0].lsn_text, n_tries);
 	moment->standbys->lsn = pg_strdup(moment->states[0].lsn_text);
 	moment->standbys->timeline = moment->states[0].timeline;
 }
