@@ -304,7 +304,7 @@ SQL
 	like($err, qr/not splitting table one\.by_other into chunks: its access method is not heap/,
 		'-v: the reason why a table is not split');
 	like($err, qr/chunk 1 of \d+ of table one\.parent/, '-v: names chunks');
-	like($err, qr/no extension pg_pardump; splitting tables by blocks and reading them with COPY/,
+	like($err, qr/splitting tables by blocks and reading them with COPY\n.*detail: The database has no extension pg_pardump\.$/m,
 		'-v: the extension does not exist');
 	like($err, qr/^pg_dump: /m, '-v: pg_dump is verbose, too');
 	is(chunks_of($dir, 'by_other'), 0, 'a table of another method is not split');

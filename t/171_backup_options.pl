@@ -173,7 +173,7 @@ sql($node, 'postgres', "ALTER ROLE backup SET $_") foreach pg_major($node) < 19 
 my ($more) = slurp_file("$FindBin::RealBin/../doc/privileges.md") =~ /^    (GRANT EXECUTE ON FUNCTION pardump\..*?;)\n/ms;
 sql($node, 'postgres', 'CREATE EXTENSION pg_pardump');
 sql($node, 'postgres', 'CREATE TABLE pages AS SELECT repeat(\'x\', 1900) AS t FROM generate_series(1, 80); CHECKPOINT');
-foreach my $try ([ 'SELECT 1', qr/^pg_parbasebackup: the role may not use extension pg_pardump; reading files with SQL$/m ],
+foreach my $try ([ 'SELECT 1', qr/^pg_parbasebackup: reading files with SQL\npg_parbasebackup: detail: The role may not use extension pg_pardump\.$/m ],
 	[ $more, qr/^pg_parbasebackup: reading files with extension pg_pardump$/m ])
 {
 	my ($grant, $said) = @$try;

@@ -385,17 +385,6 @@ static const char same_query[] =
  * ----------
  */
 
-/* The name of a role in a result, for the text of a reason; owned. */
-static const char *
-role_name(const PGresult *res, int row, int column)
-{
-	const char *name = PQgetvalue(res, row, column);
-
-	if (strcmp(name, "public") == 0)
-		return "every role";
-	return psprintf("role \"%s\"", printable(name));
-}
-
 /* Returns why the extension cannot be used; NULL if no reason is known. */
 static const char *
 why_missing(const PGresult *res)
@@ -409,14 +398,16 @@ why_missing(const PGresult *res)
 	if (strcmp(PQgetvalue(res, 0, EXTENSION_SCHEMA), PARDUMP_SCHEMA) != 0)
 		return "extension pg_pardump is not in the schema " PARDUMP_SCHEMA;
 	if (!PQgetisnull(res, 0, EXTENSION_OWNER))
-		return psprintf("extension pg_pardump is owned by %s",
-						role_name(res, 0, EXTENSION_OWNER));
+		return psprintf("extension pg_pardump is owned by role \"%s\"",
+						printable(PQgetvalue(res, 0, EXTENSION_OWNER)));
 	if (!PQgetisnull(res, 0, SCHEMA_OWNER))
-		return psprintf("the schema of extension pg_pardump is owned by %s",
-						role_name(res, 0, SCHEMA_OWNER));
+		return psprintf("the schema of extension pg_pardump is owned by role \"%s\"",
+						printable(PQgetvalue(res, 0, SCHEMA_OWNER)));
+	if (strcmp(PQgetvalue(res, 0, SCHEMA_CREATOR), "public") == 0)
+		return "every role may create objects in the schema of extension pg_pardump";
 	if (!PQgetisnull(res, 0, SCHEMA_CREATOR))
-		return psprintf("%s may create objects in the schema of extension pg_pardump",
-						role_name(res, 0, SCHEMA_CREATOR));
+		return psprintf("role \"%s\" may create objects in the schema of extension pg_pardump",
+						printable(PQgetvalue(res, 0, SCHEMA_CREATOR)));
 	if (!result_is_true(res, 0, SCHEMA_IS_USABLE))
 		return "the role may not use extension pg_pardump";
 	return NULL;
@@ -453,8 +444,8 @@ why_not_used(const ServerExtension *extension, const PGresult *res)
 			return psprintf("%s does not belong to extension pg_pardump",
 							name);
 		if (!PQgetisnull(res, i, PART_OWNER))
-			return psprintf("%s of extension pg_pardump is owned by %s", name,
-							role_name(res, i, PART_OWNER));
+			return psprintf("%s of extension pg_pardump is owned by role \"%s\"",
+							name, printable(PQgetvalue(res, i, PART_OWNER)));
 		if (!result_is_true(res, i, PART_IS_USABLE))
 			return "the role may not use extension pg_pardump";
 	}
@@ -493,10 +484,12 @@ report_missing(const ServerExtension *extension)
 	if (extension->missing == NULL)
 		return;
 	if (extension->use == EXTENSION_READS)
-		pg_log_info("%s; splitting tables by blocks and reading them with COPY",
-					extension->missing);
+		pg_log_info("splitting tables by blocks and reading them with COPY");
 	else if (extension->use == EXTENSION_READS_FILES)
-		pg_log_info("%s; reading files with SQL", extension->missing);
+		pg_log_info("reading files with SQL");
+	else
+		return;
+	pg_log_info_detail("%s", message_sentence(extension->missing));
 }
 
 ServerExtension *
