@@ -261,7 +261,7 @@ reader_dumps_by_sql_ok('no SELECT on its table', $no_permission);
 sql($node, 'extension', 'GRANT SELECT ON pardump.pg_pardump_lock TO reader');
 sql($node, 'extension', 'REVOKE USAGE ON SCHEMA pardump FROM PUBLIC');
 reader_dumps_by_sql_ok('no USAGE on its schema', $no_permission);
-refused_ok(qr/requires extension pg_pardump: $no_permission/,
+refused_ok(qr/requires extension pg_pardump\n.*detail: \u$no_permission\.$/m,
 	'no USAGE on its schema: compression on the server',
 	@db, '-n', 'data', @as_reader, '-Z', 'server-gzip');
 sql($node, 'extension', 'GRANT USAGE ON SCHEMA pardump TO reader');

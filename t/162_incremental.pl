@@ -247,7 +247,7 @@ foreach my $setting (q{TimeZone = 'Asia/Kathmandu'}, q{bytea_output = 'escape'})
 	my ($name, $value) = $setting =~ /^(\w+) = '(.*)'/;
 	sql($node, 'postgres', "ALTER ROLE CURRENT_USER SET $setting");
 	incremental_ok($node, 'shop', $setting, $base, options => [ '-t', 'appended' ],
-		warning => previous_unused($base, qr/its $name was [^; ]+, but is \Q$value\E now/));
+		warning => previous_unused($base, qr/Its $name was [^; ]+, but is \Q$value\E now/));
 	sql($node, 'postgres', "ALTER ROLE CURRENT_USER RESET $name");
 }
 

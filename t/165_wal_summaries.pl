@@ -42,7 +42,7 @@ sub warned_ok
 	my $dir = new_path('warned');
 	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', '-f', $dir, @first, '-d', $node->connstr('shop'), @options);
 	is($rc, 0, "$what: exit code");
-	like($err, qr/\Apg_pardump: warning: $warning\n\z/, "$what: warning");
+	like($err, qr/\Apg_pardump: warning: $warning\.\n\z/, "$what: warning");
 	is(read_manifest($dir)->{'History-Token'}, undef, "$what: nothing of it in the manifest");
 	return $dir;
 }
@@ -51,12 +51,12 @@ my $unused = $Pardump::Summaries::unused;
 
 if (pg_major($node) < 17)
 {
-	warned_ok('an old server', "$unused: the server is older than 17");
+	warned_ok('an old server', "$unused\npg_pardump: detail: The server is older than 17");
 	done_testing();
 	exit;
 }
 
-warned_ok('no summaries', "$unused: summarize_wal is off");
+warned_ok('no summaries', "$unused\npg_pardump: detail: The parameter summarize_wal is off");
 $node->append_conf('postgresql.conf', "summarize_wal = on\n");
 $node->reload;
 $node->poll_query_until('postgres', 'SHOW summarize_wal', 'on') or die;
@@ -107,10 +107,10 @@ my $old = start_psql($node, 'shop');
 $old->('BEGIN');
 $old->("UPDATE t SET t = 'open' WHERE id = 1");
 my $open = warned_ok('a transaction is running',
-	'a later run cannot use WAL summaries: a long-running transaction was active when the snapshot was taken');
+	"a later run cannot use WAL summaries\npg_pardump: detail: A long-running transaction was active when the snapshot was taken");
 $old->('COMMIT');
 $old->();
-by_summaries('it has committed since', $open, 't', '', warning => qr/the previous archive was made without --incremental-by=wal-summaries, or while older transactions were running/);
+by_summaries('it has committed since', $open, 't', '', warning => qr/The previous archive was made without --incremental-by=wal-summaries, or while older transactions were running/);
 
 my $holder = start_psql($node, 'shop');
 $holder->('BEGIN ISOLATION LEVEL REPEATABLE READ');
@@ -135,12 +135,12 @@ rename $node->data_dir, new_path('gone') or die;
 rename $saved, $node->data_dir or die;
 $node->start;
 sql($node, 'shop', "UPDATE t SET t = 'kept' WHERE id = 4");
-by_summaries('PGDATA put back', $lost, 't', '', warning => qr/the server was restarted after the previous archive/);
+by_summaries('PGDATA put back', $lost, 't', '', warning => qr/The server was restarted after the previous archive/);
 
 my $forgotten = first('to be forgotten');
 sql($node, 'shop', "UPDATE t SET t = 'forgotten' WHERE id = 5");
 sql($node, 'shop', 'COMMENT ON TABLE pardump.pg_pardump_history IS NULL');
-by_summaries('no mark', $forgotten, 't', '', warning => qr/the server has no record of the previous dump/);
+by_summaries('no mark', $forgotten, 't', '', warning => qr/The server has no record of the previous dump/);
 
 # a database that is a copy has the token, too
 my $copied = first('to be copied');
@@ -193,6 +193,6 @@ sql($node, 'shop', 'DROP PUBLICATION everything');
 
 my $standby = start_standby($node);
 $node = $standby;
-my $there = warned_ok('a standby', "$unused: the server is a standby");
+my $there = warned_ok('a standby', "$unused\npg_pardump: detail: The server is a standby");
 
 done_testing();

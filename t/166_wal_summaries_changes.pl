@@ -98,7 +98,7 @@ $archive = by_summaries('a value out of line', $archive, docs => '');
 	$late->('COMMIT');
 	$late->();
 	sql($node, 'shop', q{COMMIT PREPARED 'p'});
-	$archive = by_summaries($what, $dir, t => '', warning => qr/the previous archive was made without/);
+	$archive = by_summaries($what, $dir, t => '', warning => qr/The previous archive was made without/);
 }
 
 # ---- one that begins behind the position and before the snapshot, and continues after it

@@ -81,7 +81,7 @@ sub set_and_restart
 	moment_go_on($moments);
 	is(end_dump($run), 0, "$what: exit code");
 	stop_moments($moments);
-	like($run->{err}, qr/a later run cannot use WAL summaries: /, "$what: warning");
+	like($run->{err}, qr/a later run cannot use WAL summaries\n/, "$what: warning");
 	is(read_manifest($run->{dir})->{'History-Token'}, undef, "$what: no later run relies on it");
 }
 
@@ -122,7 +122,7 @@ foreach my $i (1, 2)
 	system_or_bail('sh', '-c', "cp -a $gone/pg_wal/summaries/* " . $node->data_dir . '/pg_wal/summaries/');
 	$node->start;
 	is($write->(9000), $there, "$what: ends at the same position");
-	$archive = by_summaries($what, $archive, warning => qr/the server was restarted/);
+	$archive = by_summaries($what, $archive, warning => qr/The server was restarted/);
 }
 
 # ---- summaries with a gap, and made later
@@ -157,7 +157,7 @@ sql($node, 'shop', 'BEGIN; TRUNCATE t; INSERT INTO t SELECT id, t || 1 FROM kept
 change(300);
 set_and_restart("wal_level = replica\nmax_wal_senders = 5\nsummarize_wal = on\n");
 change(9100);
-$archive = by_summaries('wal_level = minimal', $archive, warning => qr/the server was restarted/);
+$archive = by_summaries('wal_level = minimal', $archive, warning => qr/The server was restarted/);
 
 # ---- another database under the same name and OID
 
@@ -181,7 +181,7 @@ $archive = by_summaries('a database that has moved', $archive, t => '');
 	system_or_bail('pg_resetwal', '-f', $node->data_dir);
 	$node->start;
 	change(400);
-	$archive = by_summaries('pg_resetwal', $archive, warning => qr/the server was restarted/);
+	$archive = by_summaries('pg_resetwal', $archive, warning => qr/The server was restarted/);
 }
 
 # ---- another timeline
@@ -195,7 +195,7 @@ $archive = by_summaries('a database that has moved', $archive, t => '');
 	$standby->promote;
 	$node = $standby;
 	change(9500);
-	by_summaries('after promotion', $archive, warning => qr/the server switched to another timeline/);
+	by_summaries('after promotion', $archive, warning => qr/The server switched to another timeline/);
 }
 
 $node->stop;

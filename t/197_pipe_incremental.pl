@@ -212,18 +212,18 @@ foreach my $try ([ 'other bytes', flipped($name, 100) ], [ 'fewer bytes', cut($n
 
 my $without = full_archive($node, 'shop', 'without fingerprints');
 foreach my $try (
-	[ 'no manifest', gone($manifest_name), qr/command for file "\Q$manifest_name\E" failed: .* exit code 1/ ],
-	[ 'no toc.dat', gone('toc.dat'), qr/command for file "toc\.dat" failed: .* exit code 1/ ],
-	[ 'another toc.dat', written('toc.dat', 'x'), qr/command for file "toc\.dat" returned 1 byte instead of \d+/ ],
-	[ 'damaged manifest', cut($manifest_name, 1000), qr/command for file "\Q$manifest_name\E" returned a damaged manifest: its own checksum does not match/ ],
-	[ 'names for a shell', other_manifest(sub { s/"Path": "\Q$name\E"/"Path": "\$(x).dat"/ or die "no $name" }), qr/could not use its manifest: "\$\(x\)\.dat" is not a valid file name in an archive/ ],
-	[ 'another version', other_manifest(sub { s/("Tool-Version": ")/${1}0/ or die 'no version' }), qr/its version of pg_pardump was .*/ ],
-	[ 'no fingerprints', undef, qr/it has no fingerprints/ ])
+	[ 'no manifest', gone($manifest_name), qr/Command for file "\Q$manifest_name\E" failed: .* exit code 1/ ],
+	[ 'no toc.dat', gone('toc.dat'), qr/Command for file "toc\.dat" failed: .* exit code 1/ ],
+	[ 'another toc.dat', written('toc.dat', 'x'), qr/Command for file "toc\.dat" returned 1 byte instead of \d+/ ],
+	[ 'damaged manifest', cut($manifest_name, 1000), qr/Command for file "\Q$manifest_name\E" returned a damaged manifest: its own checksum does not match/ ],
+	[ 'names for a shell', other_manifest(sub { s/"Path": "\Q$name\E"/"Path": "\$(x).dat"/ or die "no $name" }), qr/The manifest contains invalid file name "\$\(x\)\.dat"/ ],
+	[ 'another version', other_manifest(sub { s/("Tool-Version": ")/${1}0/ or die 'no version' }), qr/Its version of pg_pardump was .*/ ],
+	[ 'no fingerprints', undef, qr/It has no fingerprints/ ])
 {
 	my ($what, $damage, $reason) = @$try;
 	my $old = $damage ? damaged($tue, $damage) : $without;
 	my $dir = piped_ok($what, $old, options => ['--retries=0'],
-		message => qr/\Apg_pardump: warning: cannot reuse archive "cat \Q$old\E\/%f 2>\/dev\/null": $reason\npg_pardump: detail: All rows will be dumped\.\n\z/);
+		message => qr/\Apg_pardump: warning: cannot reuse archive "cat \Q$old\E\/%f 2>\/dev\/null"\npg_pardump: detail: $reason\.\npg_pardump: detail: All rows will be dumped\.\n\z/);
 	how_ok($dir, $what, qr/^\.+$/, @fingerprinted);
 	is(scalar(grep { !$_->{Fingerprint} } row_files($dir, 'docs')), 0, "$what: fingerprints for the next dump");
 }
@@ -233,7 +233,7 @@ foreach my $file ($manifest_name, 'toc.dat')
 		message => qr/\Apg_pardump: warning: command for file "\Q$file\E" failed: [^\n]*; retry 1 of 1 in 0\.5 s\npg_pardump: detail: Command was: [^\n]*\n\z/);
 	how_ok($dir, "$file, once", qr/^p+$/, @fingerprinted);
 }
-my $nothing = piped_failed('no archive', new_dir(), qr/\Apg_pardump: error: could not read the previous archive: command for file "toc\.dat" failed: .*^pg_pardump: hint: Run the command in a shell, /ms,
+my $nothing = piped_failed('no archive', new_dir(), qr/\Apg_pardump: error: could not read the previous archive\n.*^pg_pardump: detail: Command for file "toc\.dat" failed: .*^pg_pardump: hint: Run the command in a shell, /ms,
 	options => ['--retries=0']);
 is_deeply([ glob "$nothing/*" ], [], 'no archive: nothing is written');
 
@@ -346,7 +346,7 @@ my $replaced = qr/^pg_pardump: error: the previous archive was replaced during t
 	my $flag = new_path('flag');
 	piped_failed('another dump', $old, $replaced, copy => "[ -e $flag ] || { : >$flag; cp $other/$manifest_name OLD/; }; $default{copy}");
 	piped_failed('no manifest at the end', damaged($tue, sub { }),
-		qr/^pg_pardump: error: could not read the manifest of the previous archive again: command for file "\Q$manifest_name\E" failed: .*^pg_pardump: hint: /ms,
+		qr/^pg_pardump: error: could not read the manifest of the previous archive again\npg_pardump: detail: Command for file "\Q$manifest_name\E" failed: .*^pg_pardump: hint: /ms,
 		copy => "rm -f OLD/$manifest_name; $default{copy}", options => ['--retries=0']);
 	piped_ok('manifest is read again, once', $tue, read => "f=%f; [ \$f = toc.dat ] || [ ! -e $flag.1 ] || [ -e $flag.2 ] || { : >$flag.2; exit 3; }; : >$flag.1; $default{read}",
 		options => ['--retries=1'], message => qr/\Apg_pardump: warning: command for file "\Q$manifest_name\E" failed: [^\n]*; retry 1 of 1 in 0\.5 s\n[^\n]*\n\z/);

@@ -97,8 +97,8 @@ choose_compressor(DumpPlan *plan, const Options *options, const PGconn *conn)
 	}
 	if (plan->extension->missing)
 	{
-		pg_log_error("compression on the server requires extension pg_pardump: %s",
-					 plan->extension->missing);
+		pg_log_error("compression on the server requires extension pg_pardump");
+		pg_log_error_detail("%s", message_sentence(plan->extension->missing));
 		pg_fatal_hint("Run CREATE EXTENSION pg_pardump or ALTER EXTENSION pg_pardump UPDATE, or compress in the workers (--compress=client-%s).",
 					  compress_method_name(plan->compress.method));
 	}
@@ -148,22 +148,20 @@ has_tables_to_compare(const DumpPlan *plan)
 static void
 report_missing(const DumpPlan *plan, const Options *options)
 {
-	const char *missing = plan->extension->missing;
+	const char *detail = message_sentence(plan->extension->missing);
 
 	if (!has_tables_to_compare(plan))
 	{
-		pg_log_info("cannot record fingerprints: %s", missing);
+		pg_log_info("cannot record fingerprints");
+		pg_log_info_detail("%s", detail);
 		return;
 	}
-	pg_log_warning("cannot record fingerprints: %s", missing);
+	pg_log_warning("cannot record fingerprints");
+	pg_log_warning_detail("%s", detail);
 	pg_log_warning_detail("A later incremental dump cannot reuse files of this archive.");
 	pg_log_warning_hint("Run CREATE EXTENSION pg_pardump; or ALTER EXTENSION pg_pardump UPDATE;");
 	if (options->incremental)
-	{
-		pg_log_warning("cannot reuse archive \"%s\": %s",
-					   options->incremental, missing);
-		pg_log_warning_detail(PREVIOUS_UNUSED_DETAIL);
-	}
+		previous_archive_warn(options->incremental, plan->extension->missing);
 }
 
 /*
@@ -196,11 +194,7 @@ plan_fingerprints(DumpPlan *plan, PGconn *conn, const Options *options)
 	if (plan->previous)
 		spec->key = plan->previous->manifest->fingerprint_key;
 	else
-	{
-		pg_log_warning("cannot reuse archive \"%s\": %s",
-					   options->incremental, problem);
-		pg_log_warning_detail(PREVIOUS_UNUSED_DETAIL);
-	}
+		previous_archive_warn(options->incremental, problem);
 }
 
 void

@@ -118,6 +118,14 @@ previous_archive_check(const char *previous, const char *directory)
 	pg_fatal_hint("Use -f to specify another directory.");
 }
 
+void
+previous_archive_warn(const char *directory, const char *problem)
+{
+	pg_log_warning("cannot reuse archive \"%s\"", directory);
+	pg_log_warning_detail("%s", message_sentence(problem));
+	pg_log_warning_detail("All rows will be dumped.");
+}
+
 static const char *
 text_of(const Manifest *manifest, size_t offset)
 {
@@ -269,9 +277,7 @@ previous_archive_open(const char *directory, const Manifest *head,
 	 */
 	previous->manifest = manifest_load(directory, &exists, problem);
 	if (previous->manifest == NULL)
-		previous->problem = exists ?
-			psprintf("could not use its manifest: %s", *problem) :
-			"it has no manifest";
+		previous->problem = exists ? *problem : "it has no manifest";
 	else if (!has_toc(previous->dir_fd))
 		previous->problem = "it has no " TOC_NAME;
 	return previous_archive_accept(previous, head, problem);
@@ -331,7 +337,7 @@ find_invalid_name(const Manifest *manifest)
 {
 	for (int i = 0; i < manifest->n_files; i++)
 		if (!archive_name_is_harmless(manifest->files[i].path))
-			return psprintf("could not use its manifest: " ARCHIVE_NAME_INVALID,
+			return psprintf("the manifest contains invalid file name \"%s\"",
 							printable(manifest->files[i].path));
 	return NULL;
 }
@@ -363,10 +369,10 @@ previous_archive_fetch(const Options *options)
 
 	if (manifest_problem && toc_problem)
 	{
-		pg_log_error("could not read the previous archive: %s", toc_problem);
+		pg_log_error("could not read the previous archive");
+		pg_log_error_detail("%s", message_sentence(manifest_problem));
+		pg_log_error_detail("%s", message_sentence(toc_problem));
 		pg_log_error_detail("Command was: %s", command_reader_last());
-		pg_log_error_detail("Reading the manifest also failed: %s.",
-							manifest_problem);
 		pg_fatal_hint("Run the command in a shell, and check whether the store can be reached.  For the first dump into a store, use --manifest-fingerprints instead of --incremental-pipe and --pipe-copy.");
 	}
 	previous->directory = options->incremental_pipe;
@@ -391,8 +397,8 @@ previous_archive_check_again(const PreviousArchive *previous,
 		return;
 	if (problem)
 	{
-		pg_log_error("could not read the manifest of the previous archive again: %s",
-					 problem);
+		pg_log_error("could not read the manifest of the previous archive again");
+		pg_log_error_detail("%s", message_sentence(problem));
 		pg_log_error_detail("Command was: %s", command_reader_last());
 	}
 	else
@@ -424,11 +430,7 @@ previous_archive_reach(const char *directory, pg_checksum_type checksum_type,
 	}
 	previous->dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (previous->dir_fd < 0)
-	{
-		pg_log_warning("cannot reuse archive \"%s\": could not open directory: %m",
-					   directory);
-		pg_log_warning_detail(PREVIOUS_UNUSED_DETAIL);
-	}
+		previous_archive_warn(directory, psprintf("could not open directory: %m"));
 	return previous;
 }
 

@@ -67,8 +67,8 @@ typedef struct PreviousArchive
  */
 extern void previous_archive_check(const char *previous, const char *directory);
 
-/* The detail of all warnings that the archive cannot be used. */
-#define PREVIOUS_UNUSED_DETAIL "All rows will be dumped."
+/* Warn that this archive cannot be used. */
+extern void previous_archive_warn(const char *directory, const char *problem);
 
 /*
  * Open the archive for a dump whose manifest will have this head.  Returns

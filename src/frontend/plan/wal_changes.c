@@ -62,14 +62,14 @@ why_not(PGconn *conn)
 	PGresult   *res;
 
 	if (PQserverVersion(conn) < MIN_SERVER_FOR_SUMMARIES)
-		return "the server is older than 17";
+		return "The server is older than 17.";
 	res = session_query(conn, may_query);
 	if (result_is_true(res, 0, 0))
-		return "the server is a standby";
+		return "The server is a standby.";
 	if (!result_is_true(res, 0, 1))
-		return "summarize_wal is off";
+		return "The parameter summarize_wal is off.";
 	if (!result_is_true(res, 0, 2))
-		return "the role may not read WAL positions";
+		return "The role may not read WAL positions.";
 	return NULL;
 }
 
@@ -147,7 +147,7 @@ wal_history_note(PGconn *conn, const WalHistory *history)
 
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)
 		return NULL;
-	return message ? message : "the connection was lost";
+	return message ? message_sentence(message) : "The connection was lost.";
 }
 
 /* ----------
@@ -283,8 +283,8 @@ ask(SummaryReader *reader, const char *sql, ExecStatusType expected)
 	if (PQresultStatus(res) == expected)
 		return res;
 	message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
-	reader->problem = message ? psprintf("the server says: %s", printable(message)) :
-		"the connection was lost";
+	reader->problem = message ? message_sentence(printable(message)) :
+		"The connection was lost.";
 	PQclear(res);
 	return NULL;
 }
@@ -337,21 +337,21 @@ static const char *
 why_not_before(const Manifest *before, const WalHistory *now)
 {
 	if (before->history_token == NULL)
-		return "the previous archive was made without --incremental-by=wal-summaries, or while older transactions were running";
+		return "The previous archive was made without --incremental-by=wal-summaries, or while older transactions were running.";
 	if (!consists_of(before->history_token, "0123456789abcdef") ||
 		!consists_of(before->history_lsn, "0123456789ABCDEF/") ||
 		!consists_of(before->history_xmax, "0123456789") ||
 		before->history_timeline == NULL || before->history_database == NULL ||
 		before->history_server_start == NULL)
-		return "the previous archive's manifest is damaged";
+		return "The previous archive's manifest is damaged.";
 	if (strcmp(before->history_database, now->database) != 0)
-		return "the previous archive is that of another database";
+		return "The previous archive is that of another database.";
 	if (strcmp(before->history_timeline, now->timeline) != 0)
-		return "the server switched to another timeline after the previous archive";
+		return "The server switched to another timeline after the previous archive.";
 	if (strcmp(before->history_server_start, now->server_start) != 0)
-		return "the server was restarted after the previous archive";
+		return "The server was restarted after the previous archive.";
 	if (now->xmin < strtoull(before->history_xmax, NULL, 10))
-		return "a transaction that was running during the previous archive is still running";
+		return "A transaction that was running during the previous archive is still running.";
 	return NULL;
 }
 
@@ -367,7 +367,7 @@ has_token(SummaryReader *reader)
 	bool		result = ask_bool(reader, sql);
 
 	if (!result && reader->problem == NULL)
-		reader->problem = "the server has no record of the previous dump, so its history might differ";
+		reader->problem = "The server has no record of the previous dump, so its history might differ.";
 	return result;
 }
 
@@ -402,7 +402,7 @@ wait_for_summaries(SummaryReader *reader)
 		   reader->until)
 	{
 		if (polls-- == 0)
-			reader->problem = "the server did not summarize its WAL in time";
+			reader->problem = "The server did not summarize its WAL in time.";
 		pg_usleep(POLL_US);
 	}
 	return reader->problem == NULL;
@@ -443,7 +443,7 @@ is_covered(SummaryReader *reader)
 	}
 	PQclear(res);
 	if (position < reader->until && reader->problem == NULL)
-		reader->problem = "WAL summaries are missing (see wal_summary_keep_time)";
+		reader->problem = "WAL summaries are missing (see wal_summary_keep_time).";
 	return reader->problem == NULL;
 }
 

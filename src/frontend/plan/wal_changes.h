@@ -47,8 +47,8 @@
  */
 typedef struct WalHistory
 {
-	const char *problem;		/* why there is no history; NULL if there is
-								 * one */
+	const char *problem;		/* why there is no history, as a sentence;
+								 * NULL if there is one */
 	char	   *token;
 	char	   *lsn;			/* position before the snapshot */
 	char	   *timeline;

@@ -213,13 +213,19 @@ read_changes(Source *source, DumpPlan *plan)
 			dump_plan_note_changes(plan, changes);
 	}
 	if (problem)
-		pg_log_warning("cannot use WAL summaries: %s", problem);
+	{
+		pg_log_warning("cannot use WAL summaries");
+		pg_log_warning_detail("%s", problem);
+	}
 	if (history->problem)
 		return;
 	if (history->xmin > history->xid)
 		plan->history = history;
 	else
-		pg_log_warning("a later run cannot use WAL summaries: a long-running transaction was active when the snapshot was taken");
+	{
+		pg_log_warning("a later run cannot use WAL summaries");
+		pg_log_warning_detail("A long-running transaction was active when the snapshot was taken.");
+	}
 }
 
 void
@@ -516,7 +522,8 @@ leader_note_history(Source *source, DumpPlan *plan)
 	problem = wal_history_note(source->conn, plan->history);
 	if (problem == NULL)
 		return;
-	pg_log_warning("a later run cannot use WAL summaries: %s", problem);
+	pg_log_warning("a later run cannot use WAL summaries");
+	pg_log_warning_detail("%s", problem);
 	plan->history = NULL;
 }
 
