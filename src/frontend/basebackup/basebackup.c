@@ -495,8 +495,8 @@ check_compression(const Backup *backup)
 		options->compress.method == COMPRESS_NONE ||
 		backup->extension->missing == NULL)
 		return;
-	pg_log_error("could not compress files on the server: %s",
-				 backup->extension->missing);
+	pg_log_error("could not compress files on the server");
+	pg_log_error_detail("%s", message_sentence(backup->extension->missing));
 	pg_fatal_hint("Use --compress=client-METHOD, or connect to a database that has the extension, as a role that may execute pg_pardump_read_files().");
 }
 

@@ -419,8 +419,9 @@ standby_check_extension(const Standbys *standbys,
 
 		if (there->missing)
 		{
-			pg_log_error("could not use the extension on standby %s: %s",
-						 standby->name, there->missing);
+			pg_log_error("could not use the extension on standby %s",
+						 standby->name);
+			pg_log_error_detail("%s", message_sentence(there->missing));
 			pg_log_error_detail("The extension can be used on %s.",
 								standbys->list[0].name);
 			pg_fatal_hint("If the standby has not replayed the latest changes, run the same command again later.  Otherwise, use --no-extension.");
