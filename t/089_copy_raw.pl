@@ -155,7 +155,7 @@ my %event = map { $_->{table} =~ s/^public\.//r => $_ } grep { $_->{event} eq 'c
   map { JSON::PP->new->utf8->decode($_) } split /\n/, $out;
 is_deeply({ map { $_ => join ': ', $event{$_}{format}, $event{$_}{format_reason} // () } keys %event },
 	$format, 'other tables: events have the formats, and the same reasons');
-copy_refused_ok(qr/table public\.$_ cannot be copied as raw tuples: .*\n.*--copy-format=auto/,
+copy_refused_ok(qr/table public\.$_ cannot be copied as raw tuples\n.*detail: .*\n.*--copy-format=auto/,
 	"--copy-format=raw, $_", $source, 'others', $target, 'others', '-a', '--copy-format=raw', '-t', $_)
   foreach qw(with_enum with_oid generated);
 
@@ -220,7 +220,7 @@ foreach my $option ([], ['--check'])
 	($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr('others'), '--copy-format=raw', '-a',
 		'--target', $target->connstr('others_t') . ' user=plain', @$option);
 	is($rc, 1, "--copy-format=raw, @$option: exit code");
-	like($out . $err, qr/tables cannot be copied as raw tuples: the role is not a superuser on the target/,
+	like($out . $err, qr/tables cannot be copied as raw tuples\n.*detail: The role is not a superuser on the target\./,
 		"--copy-format=raw, @$option: why not");
 }
 # a server that was built without lz4 is nowhere to be had: one seems to be, as it
@@ -239,11 +239,11 @@ SKIP:
 	stop_proxy($relay);
 }
 sql($target, 'others_t', 'DROP TABLE plain');
-not_raw_ok('no extension there', 'on the target, the database has no extension pg_pardump', 'others', '');
+not_raw_ok('no extension there', 'the database has no extension pg_pardump (on the target)', 'others', '');
 sql($target, 'others_t', 'DROP TABLE plain; CREATE SCHEMA pardump AUTHORIZATION plain;
 	CREATE EXTENSION pg_pardump');
 not_raw_ok('an extension of others\' there',
-	'on the target, the schema of extension pg_pardump is owned by role "plain"', 'others', '');
+	'the schema of extension pg_pardump is owned by role "plain" (on the target)', 'others', '');
 sql($target, 'others_t', 'DROP TABLE plain');
 not_raw_ok('--no-extension', 'option --no-extension was specified', 'others', '', '--no-extension');
 foreach my $encoding ('LATIN1', 'SQL_ASCII')
@@ -257,14 +257,14 @@ foreach my $encoding ('LATIN1', 'SQL_ASCII')
 	($rc, $out, $err) = run_program('pg_pardump', '-d', $source->connstr($db), '--copy-format=raw',
 		'--clean', '--if-exists', '--check', '--target', $target->connstr("${db}_t"));
 	is($rc, 1, "--copy-format=raw into $encoding, --check: exit code");
-	like($out . $err, qr/tables cannot be copied as raw tuples: source and target have different encodings/,
+	like($out . $err, qr/tables cannot be copied as raw tuples\n.*detail: Source and target have different encodings\./,
 		"--copy-format=raw into $encoding, --check: why not");
 }
 
 # ---- refusals
 
 foreach my $try (
-	[ qr/tables cannot be copied as raw tuples: the database has no extension pg_pardump/, '--copy-format=raw' ],
+	[ qr/tables cannot be copied as raw tuples\n.*detail: The database has no extension pg_pardump\./, '--copy-format=raw' ],
 	[ qr/options --no-extension and --copy-format=raw cannot be used together/, '--copy-format=raw', '--no-extension' ],
 	[ qr/options --copy-format=text and --wire-compression cannot be used together/, '--copy-format=text', '--wire-compression=lz4' ],
 	[ qr/options --copy-format=binary and --wire-compression cannot be used together/, '--copy-format=binary', '--wire-compression=lz4' ],

@@ -403,7 +403,8 @@ copy_format_check(PGconn *source_conn, const Target *target,
 	}
 	if (reason)
 	{
-		pg_log_error("tables cannot be copied as raw tuples: %s", reason);
+		pg_log_error("tables cannot be copied as raw tuples");
+		pg_log_error_detail("%s", message_sentence(reason));
 		pg_log_error_hint("Use --copy-format=auto to copy tables in another format if needed.");
 	}
 }
@@ -426,7 +427,7 @@ ask_about_raw(CopyDecision *decision, PGconn *source_conn,
 	if (reason == NULL)
 		reason = raw_check_encoding(source_conn, target_conn);
 	if (reason == NULL && loader->missing)
-		reason = psprintf("on the target, %s", loader->missing);
+		reason = psprintf("%s (on the target)", loader->missing);
 	if (reason)
 		return reason;
 	session_begin_unwatched(target_conn, "BEGIN");
@@ -507,9 +508,10 @@ copy_format_refuse(const DumpTable *table, CopyFormatKind kind,
 				   const char *reason)
 {
 	pg_log_error(kind == COPY_FORMAT_RAW ?
-				 "table %s cannot be copied as raw tuples: %s" :
-				 "table %s cannot be copied in binary format: %s",
-				 printable(table->name), printable(reason));
+				 "table %s cannot be copied as raw tuples" :
+				 "table %s cannot be copied in binary format",
+				 printable(table->name));
+	pg_log_error_detail("%s", message_sentence(printable(reason)));
 	pg_fatal_hint("Use --copy-format=auto to copy tables in another format if needed.");
 }
 
