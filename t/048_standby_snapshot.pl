@@ -271,7 +271,7 @@ refused_ok('--all-databases', 'pg_pardump', '--no-sync', '--all-databases', '-d'
 	my @blind = ('pg_pardump', '--no-sync', @as_dumper, '-d', $db, '--no-extension');
 	my ($rc, undef, $err) = run_program(@blind, '-f', new_path('blind'));
 	is($rc, $affected ? 1 : 0, 'no role may read the file: exit code');
-	like($err, qr/^pg_pardump: error: could not check whether snapshots of this standby are complete\n.*\n.*; PostgreSQL \d+\.\d+ fixes this bug\.\n.*hint: Update the standby, .*\n.*hint: .*CREATE EXTENSION pg_pardump;\n.*hint: .*--allow-affected-standby/m,
+	like($err, qr/^pg_pardump: error: could not check whether snapshots of server \S+ are complete\n.*\n.*; PostgreSQL \d+\.\d+ fixes this bug\.\n.*hint: Update the standby, .*\n.*hint: .*CREATE EXTENSION pg_pardump;\n.*hint: .*--allow-affected-standby/m,
 		'no role may read the file: message') if $affected;
 	sql($primary, 'db', 'GRANT EXECUTE ON FUNCTION pg_read_file(text, bigint, bigint, boolean) TO dumper');
 	replay();
@@ -306,7 +306,7 @@ unharmed_ok('64 subtransactions') if $overflow;
 	is($rc, 0, '--allow-affected-standby: exit code');
 	is(rows_in($dir), "$now: $rows", '--allow-affected-standby: rows');
 	is($err, '', 'a server that is not affected: no warning') if !$affected;
-	is(scalar(() = $err =~ /^pg_pardump: warning: could not check whether snapshots of this standby are complete; .*the standby might be damaged$/mg), 1,
+	is(scalar(() = $err =~ /^pg_pardump: warning: could not check whether snapshots of server \S+ are complete; .*the standby might be damaged$/mg), 1,
 		'--allow-affected-standby: one warning') if $affected;
 }
 
@@ -347,7 +347,7 @@ night_ok('pg_pardump_backup, after the overflow', 1);
 			sub { return $n < (() = $dump->{err} =~ /lacks running transactions; retrying/g) || !pump_run($dump->{h}) });
 		return $n < (() = $dump->{err} =~ /lacks running transactions; retrying/g);
 	};
-	my $paused_again = qr/the snapshot of standby \S+ lacks running transactions; pausing replay again/;
+	my $paused_again = qr/the snapshot of server \S+ lacks running transactions; pausing replay again/;
 
 	my $what = 'an overflow in the first pause';
 	my $dump = $start->();
@@ -387,7 +387,7 @@ night_ok('pg_pardump_backup, after the overflow', 1);
 		}
 		is(end_dump($dump), 1, "$what: exit code");
 		is(scalar(() = $dump->{err} =~ /$paused_again \(pause [2-5] of 5\)/g), 4, "$what: five pauses");
-		like($dump->{err}, qr/^pg_pardump: error: could not take a complete snapshot on standby \S+ in 5 pauses of replay\n.*detail: A transaction on the primary has 64 or more subtransactions.*\n.*\n.*hint: Update the standby; or run the same command again when those transactions have ended \(.*\); or dump the primary\.$/m,
+		like($dump->{err}, qr/^pg_pardump: error: could not take a complete snapshot on server \S+ in 5 pauses of replay\n.*detail: A transaction on the primary has 64 or more subtransactions.*\n.*\n.*hint: Update the standby; or run the same command again when those transactions have ended \(.*\); or dump the primary\.$/m,
 			"$what: message");
 		ok(!-e $dump->{dir}, "$what: no directory");
 		is(value($_, 'db', 'SELECT pg_get_wal_replay_pause_state()'), 'not paused', "$what: replay of " . $_->name . ' continues')
@@ -425,7 +425,7 @@ night_ok('pg_pardump_backup, after the overflow', 1);
 			'--also-from', "host=$relay->{host} port=$relay->{port}");
 		is(end_dump($dump), 1, "$what: exit code");
 		is(scalar(() = $dump->{err} =~ /lacks running transactions; pausing replay again \(pause [2-5] of 5\)/g), 4, "$what: five pauses");
-		like($dump->{err}, qr/^pg_pardump: error: could not take a complete snapshot on standby \S+ in 5 pauses of replay$/m, "$what: message");
+		like($dump->{err}, qr/^pg_pardump: error: could not take a complete snapshot on server \S+ in 5 pauses of replay$/m, "$what: message");
 		ok(!-e $dump->{dir}, "$what: no directory");
 		is(value($_, 'db', 'SELECT pg_get_wal_replay_pause_state()'), 'not paused', "$what: replay of " . $_->name . ' continues')
 		  foreach $standby, $cascaded;
@@ -464,7 +464,7 @@ dump_refused_ok('wal_level = logical, --also-from', @from_all);
 	($rc, undef, $err) = run_program('pg_pardump', '--no-sync', @as_dumper, '-d', $db, '--no-extension', '-f', new_path('promoted'),
 		"--snapshot=$snapshot");
 	is($rc, $affected ? 1 : 0, 'a promotion, no role may read the file: exit code');
-	like($err, qr/error: could not check whether snapshots of this server are complete/, 'a promotion, no role may read the file: message')
+	like($err, qr/error: could not check whether snapshots of server \S+ are complete/, 'a promotion, no role may read the file: message')
 	  if $affected;
 	$psql->();
 	is(rows_of($standby), "$now: $rows", 'a promotion: rows');

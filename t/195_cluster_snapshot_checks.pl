@@ -302,7 +302,7 @@ SKIP:
 	{
 		my $path = new_path('incomplete');
 		($rc, $out, $err) = run_program(@dump, '-f', $path, @$options);
-		nothing_made_ok("$what @$options", qr/^(?:pg_pardump: )?error: could not check whether snapshots of .*standby.* are complete\n/m, $rc, "$out$err", $path);
+		nothing_made_ok("$what @$options", qr/^(?:pg_pardump: )?error: could not check whether snapshots of server \S+ are complete\n/m, $rc, "$out$err", $path);
 	}
 	stop_proxy($old);
 	replays_ok($what);

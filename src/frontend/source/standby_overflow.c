@@ -159,16 +159,6 @@ standby_overflow_look(PGconn *conn, const Standby *standby,
 	return look;
 }
 
-/* The server's name in messages; owned. */
-static char *
-server_words(const OverflowLook *look)
-{
-	if (look->standby)
-		return psprintf("standby %s", look->standby->name);
-	return pg_strdup(session_is_true(look->conn, session_recovery_query) ?
-					 "this standby" : "this server");
-}
-
 /*
  * The last sentence of a DETAIL, about the server's version; owned.  The file
  * decides, so even a server whose version has the fix may be refused.
@@ -208,17 +198,17 @@ judge_version(OverflowLook *look)
 	if (look->reported || snapshot_is_fixed(PQserverVersion(look->conn)))
 		return;
 	look->reported = true;
-	server = server_words(look);
+	server = connection_server_name(look->conn);
 	fixed = fixed_words(look->conn);
 	if (look->options->allow_affected_standby)
 	{
-		pg_log_warning("could not check whether snapshots of %s are complete; rows might be wrong, and the standby might be damaged",
+		pg_log_warning("could not check whether snapshots of server %s are complete; rows might be wrong, and the standby might be damaged",
 					   server);
 		pg_log_warning_detail("Because of a bug, the server might export a snapshot without the running transactions, and the role may not read the file of the snapshot.");
 		pg_log_warning_detail("%s", fixed);
 		return;
 	}
-	pg_log_error("could not check whether snapshots of %s are complete", server);
+	pg_log_error("could not check whether snapshots of server %s are complete", server);
 	pg_log_error_detail("Because of a bug, the server might export a snapshot without the running transactions; then rows are wrong, and the standby might be damaged.  The role may not read the file of the snapshot.");
 	pg_log_error_detail("%s", fixed);
 	pg_log_error_hint("Update the standby, or dump the primary.");
@@ -354,8 +344,8 @@ give_up(const OverflowLook *look)
 void
 standby_overflow_give_up_pauses(const OverflowLook *look, int n_pauses)
 {
-	pg_log_error("could not take a complete snapshot on %s in %d pauses of replay",
-				 server_words(look), n_pauses);
+	pg_log_error("could not take a complete snapshot on server %s in %d pauses of replay",
+				 connection_server_name(look->conn), n_pauses);
 	give_up(look);
 }
 
@@ -391,8 +381,8 @@ wait_a_moment(OverflowLook *look)
 
 	if (look->left_ms <= 0)
 	{
-		pg_log_error("could not take a complete snapshot on %s in " UINT64_FORMAT " s (%s)",
-					 server_words(look),
+		pg_log_error("could not take a complete snapshot on server %s in " UINT64_FORMAT " s (%s)",
+					 connection_server_name(look->conn),
 					 look->options->standby_snapshot_timeout,
 					 "--standby-snapshot-timeout");
 		give_up(look);
@@ -419,8 +409,8 @@ standby_overflow_begin(OverflowLook *look, const char *given)
 	while ((snapshot = begin_once(look)) == NULL)
 	{
 		if (!reported)
-			pg_log_info("the snapshot of %s lacks running transactions; retrying for up to " INT64_FORMAT " s",
-						server_words(look), look->left_ms / 1000);
+			pg_log_info("the snapshot of server %s lacks running transactions; retrying for up to " INT64_FORMAT " s",
+						connection_server_name(look->conn), look->left_ms / 1000);
 		reported = true;
 		wait_a_moment(look);
 	}

@@ -629,7 +629,7 @@ are_complete(Moment *moment)
 			continue;
 		if (++moment->n_incomplete == MAX_INCOMPLETE)
 			standby_overflow_give_up_pauses(&moment->looks[i], MAX_INCOMPLETE);
-		pg_log_info("the snapshot of standby %s lacks running transactions; pausing replay again (pause %d of %d)",
+		pg_log_info("the snapshot of server %s lacks running transactions; pausing replay again (pause %d of %d)",
 					moment->standbys->list[i].name,
 					moment->n_incomplete + 1, MAX_INCOMPLETE);
 		end_snapshots(moment);
