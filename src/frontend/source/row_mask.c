@@ -21,7 +21,6 @@
 #include "catalog/pg_class_d.h"
 #include "catalog/pg_type_d.h"
 
-#include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/identifier.h"
 #include "source/row_filter.h"
@@ -41,12 +40,33 @@
 #define FINDINGS_SHOWN 20
 
 /*
- * Columns of findings_query: the number of the mask, whether the finding is a
- * definition, its description, and the name of the object.
+ * Columns of findings_query: the number of the mask, the index in
+ * finding_texts, and the name of the object, or NULL.
  */
 enum
 {
-	RESULT_NO, RESULT_IS_DEFINITION, RESULT_WHAT, RESULT_NAME
+	RESULT_NO, RESULT_KIND, RESULT_NAME
+};
+
+/* Findings of the first kinds are constraints, the others definitions. */
+#define FIRST_DEFINITION 6
+
+static const char *const finding_texts[] = {
+	"Column %s.%s is NOT NULL.",
+	"Column %s.%s is in unique index \"%s\".",
+	"Column %s.%s is in foreign key \"%s\".",
+	"Column %s.%s is referenced by foreign key \"%s\".",
+	"Column %s.%s is in CHECK constraint \"%s\".",
+	"Column %s.%s is in the partition key.",
+	"Column %s.%s is in CHECK constraint \"%s\".",
+	"Column %s.%s is in the bounds of partitions.",
+	"Column %s.%s has a default.",
+	"Column %s.%s is in partial or expression index \"%s\".",
+	"Column %s.%s is in policy \"%s\".",
+	"Column %s.%s is in the condition of trigger \"%s\".",
+	"Column %s.%s is in a rule of table or view \"%s\".",
+	"Column %s.%s is in %s.",
+	"Column %s.%s is in the expression of column \"%s\"."
 };
 
 /*
@@ -89,48 +109,48 @@ static const char findings_query[] =
 " AND d.objid OPERATOR(pg_catalog.=) up.oid AND d.objsubid OPERATOR(pg_catalog.=) b.attnum"
 " AND d.refobjid OPERATOR(pg_catalog.=) up.oid AND d.refobjsubid OPERATOR(pg_catalog.=) 0"
 " AND d.deptype OPERATOR(pg_catalog.=) 'i')))"
-" SELECT DISTINCT f.no, f.is_definition, f.what, f.name FROM ("
-"SELECT m.no, false, 'is NOT NULL', NULL::pg_catalog.text FROM masked m JOIN pg_catalog.pg_attribute a"
+" SELECT DISTINCT f.no, f.kind, f.name FROM ("
+"SELECT m.no, 0, NULL::pg_catalog.text FROM masked m JOIN pg_catalog.pg_attribute a"
 " ON a.attrelid OPERATOR(pg_catalog.=) m.oid AND a.attnum OPERATOR(pg_catalog.=) m.attnum WHERE a.attnotnull"
-" UNION ALL SELECT m.no, false, 'is in unique index', x.relname FROM masked m"
+" UNION ALL SELECT m.no, 1, x.relname FROM masked m"
 " JOIN pg_catalog.pg_index i ON i.indrelid OPERATOR(pg_catalog.=) m.oid AND (i.indisunique OR i.indisexclusion)"
 " JOIN pg_catalog.pg_class x ON x.oid OPERATOR(pg_catalog.=) i.indexrelid"
 " WHERE m.attnum OPERATOR(pg_catalog.=) ANY (i.indkey) OR i.indexrelid IN"
 " (SELECT d.objid FROM dep d WHERE d.no OPERATOR(pg_catalog.=) m.no"
 " AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass)"
-" UNION ALL SELECT no, false, 'is in foreign key', conname FROM con WHERE contype OPERATOR(pg_catalog.=) 'f' AND own"
-" UNION ALL SELECT no, false, 'is referenced by foreign key', conname FROM con WHERE contype OPERATOR(pg_catalog.=) 'f' AND other"
-" UNION ALL SELECT no, false, 'is in CHECK constraint', conname FROM con WHERE contype OPERATOR(pg_catalog.=) 'c' AND own"
-" UNION ALL SELECT no, true, 'is in CHECK constraint', conname FROM con WHERE contype OPERATOR(pg_catalog.=) 'c' AND own"
-" UNION ALL SELECT no, false, 'is in the partition key', NULL FROM key"
-" UNION ALL SELECT no, true, 'is in the bounds of partitions', NULL FROM key"
-" UNION ALL SELECT m.no, true, 'has a default', NULL FROM masked m JOIN pg_catalog.pg_attrdef f"
+" UNION ALL SELECT no, 2, conname FROM con WHERE contype OPERATOR(pg_catalog.=) 'f' AND own"
+" UNION ALL SELECT no, 3, conname FROM con WHERE contype OPERATOR(pg_catalog.=) 'f' AND other"
+" UNION ALL SELECT no, 4, conname FROM con WHERE contype OPERATOR(pg_catalog.=) 'c' AND own"
+" UNION ALL SELECT no, 5, NULL FROM key"
+" UNION ALL SELECT no, 6, conname FROM con WHERE contype OPERATOR(pg_catalog.=) 'c' AND own"
+" UNION ALL SELECT no, 7, NULL FROM key"
+" UNION ALL SELECT m.no, 8, NULL FROM masked m JOIN pg_catalog.pg_attrdef f"
 " ON f.adrelid OPERATOR(pg_catalog.=) m.oid AND f.adnum OPERATOR(pg_catalog.=) m.attnum"
-" UNION ALL SELECT d.no, true, 'is in partial or expression index', x.relname FROM dep d"
+" UNION ALL SELECT d.no, 9, x.relname FROM dep d"
 " JOIN pg_catalog.pg_index i ON i.indexrelid OPERATOR(pg_catalog.=) d.objid"
 " AND (i.indpred IS NOT NULL OR i.indexprs IS NOT NULL)"
 " JOIN pg_catalog.pg_class x ON x.oid OPERATOR(pg_catalog.=) i.indexrelid"
 " WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
-" UNION ALL SELECT d.no, true, 'is in policy', p.polname FROM dep d JOIN pg_catalog.pg_policy p"
+" UNION ALL SELECT d.no, 10, p.polname FROM dep d JOIN pg_catalog.pg_policy p"
 " ON p.oid OPERATOR(pg_catalog.=) d.objid"
 " WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_policy'::pg_catalog.regclass"
-" UNION ALL SELECT d.no, true, 'is in the condition of trigger', t.tgname FROM dep d"
+" UNION ALL SELECT d.no, 11, t.tgname FROM dep d"
 " JOIN pg_catalog.pg_trigger t ON t.oid OPERATOR(pg_catalog.=) d.objid AND t.tgqual IS NOT NULL"
 " WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_trigger'::pg_catalog.regclass"
-" UNION ALL SELECT d.no, true, 'is in a rule or view', w.ev_class::pg_catalog.regclass::pg_catalog.text FROM dep d"
+" UNION ALL SELECT d.no, 12, w.ev_class::pg_catalog.regclass::pg_catalog.text FROM dep d"
 " JOIN pg_catalog.pg_rewrite w ON w.oid OPERATOR(pg_catalog.=) d.objid"
 " WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass"
-" UNION ALL SELECT d.no, true, 'is in', pg_catalog.pg_describe_object(d.classid, d.objid, 0) FROM dep d"
+" UNION ALL SELECT d.no, 13, pg_catalog.pg_describe_object(d.classid, d.objid, 0) FROM dep d"
 " WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass"
 " OR d.classid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('pg_catalog.pg_publication_rel')"
-" UNION ALL SELECT d.no, true, 'is in the expression of column', b.attname FROM dep d"
+" UNION ALL SELECT d.no, 14, b.attname FROM dep d"
 " JOIN pg_catalog.pg_attrdef f ON f.oid OPERATOR(pg_catalog.=) d.objid"
 " JOIN masked m ON m.no OPERATOR(pg_catalog.=) d.no AND m.oid OPERATOR(pg_catalog.=) d.oid"
 " AND (f.adrelid OPERATOR(pg_catalog.<>) m.oid OR f.adnum OPERATOR(pg_catalog.<>) m.attnum)"
 " JOIN pg_catalog.pg_attribute b ON b.attrelid OPERATOR(pg_catalog.=) f.adrelid"
 " AND b.attnum OPERATOR(pg_catalog.=) f.adnum"
 " WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_attrdef'::pg_catalog.regclass"
-") f (no, is_definition, what, name) ORDER BY 1, 2, 3, 4";
+") f (no, kind, name) ORDER BY 1, 2, 3";
 
 /* A masked column.  The query numbers masked columns from 1. */
 typedef struct MaskedColumn
@@ -170,11 +190,12 @@ list_masks(const DumpTables *tables, const char **oids, const char **attnums)
 }
 
 /*
- * Append the findings of one kind to the text, and return the number of all.
+ * Warn of the findings that are definitions, or of the others.  Returns
+ * whether there are any.
  */
-static int
-collect(const PGresult *res, const MaskedColumn *masks, int n_masks,
-		bool definitions, PQExpBuffer text)
+static bool
+warn_of_findings(const PGresult *res, const MaskedColumn *masks, int n_masks,
+				 bool definitions, const char *warning)
 {
 	int			n = 0;
 
@@ -182,21 +203,23 @@ collect(const PGresult *res, const MaskedColumn *masks, int n_masks,
 	{
 		const MaskedColumn *mask =
 			&masks[session_number(res, i, RESULT_NO, 1, n_masks) - 1];
+		int			kind = session_number(res, i, RESULT_KIND, 0,
+										  lengthof(finding_texts) - 1);
 
-		if (result_is_true(res, i, RESULT_IS_DEFINITION) != definitions ||
-			n++ >= FINDINGS_SHOWN)
+		if ((kind >= FIRST_DEFINITION) != definitions)
 			continue;
-		appendPQExpBuffer(text, "%s%s", n > 1 ? "; " : "",
-						  printable(mask->table->name));
-		appendPQExpBuffer(text, ".%s %s", printable(mask->column),
-						  PQgetvalue(res, i, RESULT_WHAT));
-		if (!PQgetisnull(res, i, RESULT_NAME))
-			appendPQExpBuffer(text, " \"%s\"",
-							  printable(PQgetvalue(res, i, RESULT_NAME)));
+		if (n == 0)
+			pg_log_warning("%s", warning);
+		if (n++ < FINDINGS_SHOWN)
+			pg_log_warning_detail(finding_texts[kind],
+								  printable(mask->table->name),
+								  printable(mask->column),
+								  printable(PQgetvalue(res, i, RESULT_NAME)));
 	}
 	if (n > FINDINGS_SHOWN)
-		appendPQExpBuffer(text, "; and %d more", n - FINDINGS_SHOWN);
-	return n;
+		pg_log_warning_detail("Further columns or objects: %d.",
+							  n - FINDINGS_SHOWN);
+	return n > 0;
 }
 
 static void
@@ -206,22 +229,16 @@ warn_of_columns(PGconn *conn, const DumpTables *tables)
 	MaskedColumn *masks = list_masks(tables, &params[0], &params[1]);
 	int			n_masks = dump_tables_count_masks(tables);
 	PGresult   *res = session_query_params(conn, findings_query, 2, params, 0);
-	PQExpBufferData text = buffer_new();
 
-	if (collect(res, masks, n_masks, false, &text) > 0)
+	if (warn_of_findings(res, masks, n_masks, false,
+						 "masked values might violate constraints of their tables"))
 	{
-		pg_log_warning("masked values might violate constraints of their tables");
-		pg_log_warning_detail("%s.", text.data);
 		pg_log_warning_detail("The rows cannot be loaded if an expression returns NULL for a NOT NULL column, duplicate values for a unique column, a value without a referenced row, or a value of another partition.");
 		pg_log_warning_hint("Use expressions whose values satisfy these constraints, and test whether the rows can be loaded.");
 	}
-	resetPQExpBuffer(&text);
-	if (collect(res, masks, n_masks, true, &text) > 0)
-	{
-		pg_log_warning("definitions are dumped unmasked, and might contain values of masked columns");
-		pg_log_warning_detail("%s.", text.data);
+	if (warn_of_findings(res, masks, n_masks, true,
+						 "definitions are dumped unmasked, and might contain values of masked columns"))
 		pg_log_warning_hint("Check these definitions before others get access to them.");
-	}
 	PQclear(res);
 }
 
