@@ -318,9 +318,9 @@ all_found_ok(map {
 	} (
 	[ 'member "PgPardump-Manifest-Version": unknown version', sub { s/(Manifest-Version": )1/${1}2/ } ],
 	[ 'member "PgPardump-Manifest-Version": missing', sub { s/"PgPardump-Manifest-Version": 1,// } ],
-	[ 'member "Checksum-Algorithm": unknown value', sub { s/CRC32C/MD5/ } ],
+	[ 'member "Checksum-Algorithm": unknown value "MD5"', sub { s/CRC32C/MD5/ } ],
 	[ 'member "Checksum-Algorithm": missing', sub { s/"Checksum-Algorithm"/"Other"/ } ],
-	[ 'member "Kind": unknown value', sub { s/"Kind": "rows"/"Kind": "ows"/ } ],
+	[ 'member "Kind": unknown value "ows"', sub { s/"Kind": "rows"/"Kind": "ows"/ } ],
 	[ 'member "Kind": missing', sub { s/"Kind": "rows", // } ],
 	[ 'member "Files": missing', sub { s/"Files"/"Others"/ } ],
 	[ 'member "Checksum": invalid hexadecimal digits', sub { s/("Checksum": ")../$1xy/ } ],

@@ -226,7 +226,9 @@ check_structs(void)
 	check_damage("{\"flag\": 2}", "member \"flag\": number out of range");
 	check_damage("{\"letter\": 256}", "member \"letter\": number out of range");
 	check_damage("{\"time\": \"2026-01-01\"}", "member \"time\": invalid time");
-	check_damage("{\"word\": \"two\"}", "member \"word\": unknown value");
+	check_damage("{\"word\": \"two\"}", "member \"word\": unknown value \"two\"");
+	check_damage("{\"word\": \"1234567890123456789012345678901234567890123456789012345678901\"}",
+				 "member \"word\": unknown value");
 	check_damage("{\"texts\": {}}", "member \"texts\": expected an array");
 	check_damage("{\"texts\": [null]}", "member \"texts\": missing");
 	check_damage("{\"texts\": [\"long\"]}", "member \"texts\": too long");

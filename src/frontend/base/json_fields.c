@@ -253,6 +253,12 @@ json_append_document(JsonWriter *writer, const JsonField *fields,
  */
 
 /*
+ * A message shows an unknown word up to this length.  Words of newer releases
+ * are short, and a longer text could be cut within a character.
+ */
+#define MAX_SHOWN_WORD 60
+
+/*
  * The message about the last error.  One buffer is enough, because only one
  * object is read at a time.
  */
@@ -392,13 +398,19 @@ read_time(JsonReader *reader, const JsonField *field)
 static int
 read_word(JsonReader *reader, const JsonField *field)
 {
+	static char problem[MAX_SHOWN_WORD + sizeof("unknown value \"\"")];
 	char	   *text = json_string(reader);
 	int			i = (int) field->min;
 
 	while (text && field->words[i] && strcmp(field->words[i], text) != 0)
 		i++;
-	if (text == NULL || field->words[i] == NULL)
+	if (text == NULL || strlen(text) > MAX_SHOWN_WORD)
 		json_fields_refuse(reader, field, "unknown value");
+	else if (field->words[i] == NULL)
+	{
+		snprintf(problem, sizeof(problem), "unknown value \"%s\"", text);
+		json_fields_refuse(reader, field, problem);
+	}
 	free(text);
 	return i;
 }
