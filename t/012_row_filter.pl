@@ -214,16 +214,16 @@ foreach my $try (
 	refused_ok($try->[1], "--where=$try->[0]", @db, "--where=$try->[0]");
 }
 {
-	my $hint = sub { my ($err) = @_; return $err =~ /^pg_pardump: hint: (.*)/m ? $1 : 'none' };
+	my $hint = sub { my ($err) = @_; return $err =~ /^pg_pardump: detail: (.*)\npg_pardump: hint: Specify the table with its schema\.$/m ? $1 : 'none' };
 	my $refused = sub { $hint->(refused_ok(qr/ matches no table whose rows are dumped/, "@_", @db, @_)) };
-	is($refused->('--where="c:""d":true'), 'Tables of this name that are not in your search_path: "a:b"."c:""d".  Specify the table with its schema.',
+	is($refused->('--where="c:""d":true'), 'Tables of this name that are not in your search_path: "a:b"."c:""d".',
 		'a table of another schema: hint');
 	is($refused->('--where=a_view:true'), 'none', 'a view: no hint');
 	is($refused->('--sample=nowhere:1'), 'none', 'no such table: no hint');
 	is($refused->('--where=public."c:""d":true'), 'none', 'a pattern with a schema: no hint');
 	is($refused->('-t', 'other', '--where=big:true'), 'none', 'a table that is left out: no hint');
 	sql($node, 'filter', join ' ', map { "CREATE SCHEMA s$_; CREATE TABLE s$_.sold (id int);" } 1 .. 4);
-	is($refused->('--sample=sold:1'), 'Tables of this name that are not in your search_path: s1.sold, s2.sold, s3.sold, ....  Specify the table with its schema.',
+	is($refused->('--sample=sold:1'), 'Tables of this name that are not in your search_path: s1.sold, s2.sold, s3.sold and 1 more.',
 		'tables of several schemas: hint');
 	sql($node, 'filter', join ' ', map { "DROP TABLE s$_.sold; DROP SCHEMA s$_;" } 1 .. 4);
 }

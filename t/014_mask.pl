@@ -380,7 +380,7 @@ foreach my $try (
 	refused_ok($try->[1], "--mask=$try->[0]", @db, "--mask=$try->[0]");
 }
 sql($node, 'mask', 'CREATE SCHEMA sales; CREATE TABLE sales.sold (id int)');
-refused_ok(qr/pattern "sold\.id" of option --mask matches no column that is dumped\n.*hint: Tables of this name that are not in your search_path: sales\.sold\.  Specify the table with its schema\.\n\z/,
+refused_ok(qr/pattern "sold\.id" of option --mask matches no column that is dumped\n.*detail: Tables of this name that are not in your search_path: sales\.sold\.\n.*hint: Specify the table with its schema\.\n\z/,
 	'a table of another schema', @db, '--mask=sold.id:1');
 refused_ok(qr/pattern "sold\.nowhere" of option --mask matches no column that is dumped\n\z/, 'no such column of it', @db, '--mask=sold.nowhere:1');
 sql($node, 'mask', 'DROP SCHEMA sales CASCADE');

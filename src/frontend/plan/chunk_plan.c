@@ -116,8 +116,10 @@ chunk_reason_whole(const ChunkRules *rules, const DumpTable *table)
 	reason = chunk_reason_no_split(rules, table);
 	/* That the server is too old is logged once, not for every table. */
 	if (reason && rules->server_version >= MIN_SERVER_FOR_CHUNKS)
-		pg_log_info("not splitting table %s into chunks: %s",
-					printable(table->name), reason);
+	{
+		pg_log_info("not splitting table %s into chunks", printable(table->name));
+		pg_log_info_detail("%s", message_sentence(reason));
+	}
 	return reason;
 }
 
@@ -515,8 +517,10 @@ match_previous(Planner *planner, int table)
 		}
 	}
 	if (decided->new_reason)
-		pg_log_info("dumping all rows of table %s: %s", printable(t->name),
-					decided->new_reason);
+	{
+		pg_log_info("dumping all rows of table %s", printable(t->name));
+		pg_log_info_detail("%s", message_sentence(decided->new_reason));
+	}
 }
 
 static void
@@ -619,7 +623,10 @@ chunk_plan_make(const Options *options, const DumpTables *tables,
 	planner.rules.chunk_bytes = plan->chunk_bytes;
 
 	if (tables->server_version < MIN_SERVER_FOR_CHUNKS)
-		pg_log_info("not splitting tables into chunks: the server is older than 14");
+	{
+		pg_log_info("not splitting tables into chunks");
+		pg_log_info_detail("The server is older than 14.");
+	}
 
 	for (int i = 0; i < tables->n_tables; i++)
 		plan->tables[i].whole_reason = chunk_reason_whole(&planner.rules,

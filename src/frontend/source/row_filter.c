@@ -194,11 +194,12 @@ table_pattern_hint(PGconn *conn, const TablePattern *pattern)
 	for (int i = 0; i < Min(n, HINTS_SHOWN); i++)
 		units_names_add(&names, PQgetvalue(res, i, 0));
 	PQclear(res);
-	if (n > HINTS_SHOWN)
-		appendPQExpBufferStr(&names, ", ...");
 	if (n > 0)
-		pg_log_error_hint("Tables of this name that are not in your search_path: %s.  Specify the table with its schema.",
-						  names.data);
+	{
+		pg_log_error_detail("Tables of this name that are not in your search_path: %s.",
+							units_names(names.data, n, HINTS_SHOWN));
+		pg_log_error_hint("Specify the table with its schema.");
+	}
 	return n > 0;
 }
 
