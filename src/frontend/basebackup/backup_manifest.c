@@ -335,7 +335,9 @@ correct_checksum(const Rewriting *rewriting, BackupManifestEntry *entry)
 	{
 		pg_log_error("size of file \"%s\" in the backup does not match the size in file \"%s\"",
 					 change->path, rewriting->from);
-		pg_log_error_detail("The file has %zu bytes instead of " UINT64_FORMAT ".",
+		pg_log_error_detail(ngettext("The file has %zu byte instead of " UINT64_FORMAT ".",
+									 "The file has %zu bytes instead of " UINT64_FORMAT ".",
+									 change->old_len),
 							change->old_len, entry->size);
 		pg_fatal_hint(BACKUP_COPY_HINT);
 	}

@@ -675,8 +675,9 @@ try_once(Moment *moment)
 static void
 give_up(const Moment *moment, int n_tries)
 {
-	pg_log_error("could not pause the standbys at the same WAL position in %d attempts",
-				 n_tries);
+	pg_log_error(ngettext("could not pause the standbys at the same WAL position in %d attempt",
+						  "could not pause the standbys at the same WAL position in %d attempts",
+						  n_tries), n_tries);
 	for (int i = 0; i < moment->standbys->n; i++)
 		pg_log_error_detail("Replay was at %s on %s.",
 							moment->states[i].lsn_text,
