@@ -54,7 +54,7 @@ typedef struct CopyFacts
 {
 	const char *columns;		/* columns that COPY sends, with their types
 								 * and parts of these types; NULL = none */
-	const char *unsafe_column;	/* message about a column with a binary form
+	const char *unsafe_column;	/* reason about a column with a binary form
 								 * that may mean something else on another
 								 * server; NULL = none */
 	const char *layout;			/* all columns in order, with types and
@@ -63,14 +63,18 @@ typedef struct CopyFacts
 								 * (doc/library.md) */
 } CopyFacts;
 
+/* The name and the type of the first unsafe column, as an array. */
+#define UNSAFE_SQL \
+"(pg_catalog.min(ARRAY[pg_catalog.format('%I', c.attname)," \
+" pg_catalog.format_type(c.atttypid, NULL)]) FILTER (WHERE u.whole IS NOT NULL))"
+
 /*
  * The query returns one row per table, in the order of the array: the columns
- * that COPY sends and their types; a reason why the first unsafe column is
- * not safe; all columns in their order, where columns of type money include
- * the setting that gives their numbers a meaning; and whether the library can
- * do COPY FROM.  "part" is a column's type and, recursively, the types that
- * it is made of, because the same name may stand for another type on the
- * target.
+ * that COPY sends and their types; the first unsafe column and its type; all
+ * columns in their order, where columns of type money include the setting
+ * that gives their numbers a meaning; and whether the library can do COPY
+ * FROM.  "part" is a column's type and, recursively, the types that it is
+ * made of, because the same name may stand for another type on the target.
  */
 static const char facts_query[] =
 "WITH RECURSIVE wanted AS ("
@@ -118,8 +122,7 @@ static const char facts_query[] =
 " SELECT pg_catalog.string_agg(pg_catalog.format('%I %s %s', c.attname,"
 " pg_catalog.format_type(c.atttypid, NULL), d.parts), ', ' ORDER BY c.attname)"
 " FILTER (WHERE c.no IS NOT NULL),"
-" pg_catalog.min(pg_catalog.format('column %I is of type %s', c.attname,"
-" pg_catalog.format_type(c.atttypid, NULL))) FILTER (WHERE u.whole IS NOT NULL),"
+" " UNSAFE_SQL "[1], " UNSAFE_SQL "[2],"
 " (SELECT pg_catalog.string_agg(pg_catalog.format('%I %s%s%s', a.attname,"
 " pg_catalog.format_type(a.atttypid, a.atttypmod), a.attgenerated,"
 " CASE WHEN a.atttypid OPERATOR(pg_catalog.=) ANY ('{790,791}')"
@@ -162,9 +165,11 @@ copy_facts_read(PGconn *conn, const char *oids, int n)
 	for (int i = 0; i < n; i++)
 	{
 		facts[i].columns = text_value(res, i, 0);
-		facts[i].unsafe_column = text_value(res, i, 1);
-		facts[i].layout = text_value(res, i, 2);
-		facts[i].is_plain = result_is_true(res, i, 3);
+		facts[i].unsafe_column = PQgetisnull(res, i, 1) ? NULL :
+			psprintf("column %s is of type %s", PQgetvalue(res, i, 1),
+					 PQgetvalue(res, i, 2));
+		facts[i].layout = text_value(res, i, 3);
+		facts[i].is_plain = result_is_true(res, i, 4);
 	}
 	return facts;
 }
