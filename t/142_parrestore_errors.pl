@@ -357,7 +357,7 @@ foreach my $try (
 	sql($node, $db, qq{DO \$\$BEGIN EXECUTE $create; END\$\$});
 	sql($node, $db, q{CREATE TABLE bytes AS SELECT convert_from('\xe9e8', 'SQL_ASCII') AS v}) if $from eq 'SQL_ASCII';
 	my $archive = dump_ok($node, $db, $what, 'pg_pardump');
-	my $named = qr/error: the names of 1 table cannot be converted to the target's encoding, $to\n/;
+	my $named = qr/error: the name of 1 table cannot be converted to the target's encoding, $to\n/;
 	my ($rc, $out, $err) = run_parrestore($node, $copy, $archive, '--check');
 	is($rc, 1, "$what, --check: exit code");
 	like($out, $named, "$what, --check: finding");

@@ -200,7 +200,7 @@ foreach my $method ('none', $node->pg_version >= 16 ? qw(lz4 zstd) : ())
 		my $once = failing_command($dir, $name, 'true', new_path('flag'));
 		$db = pipe_copy();
 		my @run = $program eq 'pg_pardump' ? ($program, '--verify') : ($program, '-d', $node->connstr($db));
-		my $warning = sub { return qr/\A$program: warning: archive "[^\n]*" has no manifest\n[^\n]*\n$program: warning: commands of archive "[^\n]*" returned no data for $_[0]\n$program: detail: [^\n]* missing: $_[1]\.\n$program: hint: Check that these files exist in the store\.\n\z/; };
+		my $warning = sub { return qr/\A$program: warning: archive "[^\n]*" has no manifest\n[^\n]*\n$program: warning: commands of archive "[^\n]*" returned no data for $_[0]\n$program: detail: Files: $_[1]\.\n$program: detail: Without a manifest, [^\n]*\n$program: hint: Check that these files exist in the store\.\n\z/; };
 		my ($rc, undef, $said) = run_program(@run, "--pipe=$nothing", '-j2');
 		is($rc, 0, "$what: exit code");
 		like($said, $warning->('2 large objects', $program eq 'pg_pardump' ? qr/$name, $empty|$empty, $name/ : qr/$name, $empty/), "$what: message");

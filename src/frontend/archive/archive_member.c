@@ -12,7 +12,6 @@
 #include "archive/archive_member.h"
 #include "archive/archive_name.h"
 #include "archive/archive_read.h"
-#include "base/units.h"
 
 struct ArchiveMember
 {
@@ -652,8 +651,9 @@ archive_objects_check_list(const Archive *archive, const TocEntry **by_id,
 						name);
 	n_wanted = toc_large_objects(archive->toc, by_id, entry, &wanted);
 	if (n_wanted > 0 && n != n_wanted)
-		problem = psprintf("command for file \"%s\" returned %d large object%s instead of %d",
-						   name, n, units_plural(n), n_wanted);
+		problem = psprintf(ngettext("command for file \"%s\" returned %d large object instead of %d",
+									"command for file \"%s\" returned %d large objects instead of %d",
+									n), name, n, n_wanted);
 	else if (n_wanted > 0 && !same_oids(oids, wanted, n))
 		problem = psprintf("command for file \"%s\" returned other large objects than \"%s\" lists",
 						   name, TOC_NAME);

@@ -185,11 +185,8 @@ archive_piped_identity(const Options *options, const char *pattern)
 void
 archive_piped_add_empty(PQExpBuffer names, int *n, const char *name)
 {
-	if (*n < MOST_NAMES)
+	if ((*n)++ < MOST_NAMES)
 		units_names_add(names, name);
-	else if (*n == MOST_NAMES)
-		appendPQExpBufferStr(names, ", ...");
-	(*n)++;
 }
 
 void
@@ -197,10 +194,11 @@ archive_piped_warn_empty(const Archive *archive, const char *names, int n)
 {
 	if (n == 0)
 		return;
-	pg_log_warning("commands of archive \"%s\" returned no data for %d large object%s",
-				   archive->path, n, units_plural(n));
-	pg_log_warning_detail("Without a manifest, it is not known whether a file is empty, because the large object is empty, or missing: %s.",
-						  names);
+	pg_log_warning(ngettext("commands of archive \"%s\" returned no data for %d large object",
+							"commands of archive \"%s\" returned no data for %d large objects",
+							n), archive->path, n);
+	pg_log_warning_detail("Files: %s.", units_names(names, n, MOST_NAMES));
+	pg_log_warning_detail("Without a manifest, it is not known whether a file is missing, or is empty because its large object is empty.");
 	pg_log_warning_hint("Check that these files exist in the store.");
 }
 

@@ -14,7 +14,6 @@
 
 #include "archive/archive_clean.h"
 #include "base/buffer.h"
-#include "base/units.h"
 #include "basebackup/backup_manifest.h"
 #include "basebackup/safe_directory.h"
 #include "basebackup/tablespace_map.h"
@@ -144,8 +143,10 @@ claim_tablespaces(const Options *options,
 	{
 		pg_log_error("the backup in directory \"%s\" is damaged",
 					 options->extract);
-		pg_log_error_detail("base.tar contains links of %d tablespace%s, but its file tablespace_map lists %d.",
-							n_links, units_plural(n_links), map->n_tablespaces);
+		pg_log_error_detail(ngettext("base.tar contains links of %d tablespace, but its file tablespace_map lists %d.",
+									 "base.tar contains links of %d tablespaces, but its file tablespace_map lists %d.",
+									 n_links),
+							n_links, map->n_tablespaces);
 		pg_fatal_hint(BACKUP_COPY_HINT);
 	}
 	check_archives(options, map);

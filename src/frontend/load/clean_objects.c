@@ -654,8 +654,9 @@ check_drops(const RestoreStages *stages, PGconn *conn)
 	n = list_objects(conn, options, copy_keepers_query, params, &list);
 	if (n > 0)
 	{
-		pg_log_error("--clean cannot drop objects with %d dependent object%s on the target",
-					 n, units_plural(n));
+		pg_log_error(ngettext("--clean cannot drop objects with %d dependent object on the target",
+							  "--clean cannot drop objects with %d dependent objects on the target",
+							  n), n);
 		pg_log_error_detail("Dependent objects: %s.",
 							units_names(list.data, n, OBJECTS_SHOWN));
 		pg_log_error_hint("Drop the other objects or detach the partitions first, or copy into another database.");

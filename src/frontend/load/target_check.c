@@ -109,12 +109,12 @@ target_has(PGconn *conn, const char *kind, const char *name)
 }
 
 /*
- * Report missing objects.  kind is for example "role"; error is a format for
- * their number and the end of the plural; hint is what the user can do.
+ * Report missing objects.  kind is for example "role"; error and errors are
+ * formats for one and for several; hint is what the user can do.
  */
 static void
 check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
-			const char *error, const char *hint)
+			const char *error, const char *errors, const char *hint)
 {
 	PGresult   *res = find_missing(conn, names, kind);
 	int			n = PQntuples(res);
@@ -125,7 +125,7 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
 		for (int i = 0; i < Min(n, NAMES_SHOWN); i++)
 			appendPQExpBuffer(&list, "%s\"%s\"", i > 0 ? ", " : "",
 							  printable(PQgetvalue(res, i, ASK_NAME)));
-		pg_log_error(error, n, units_plural(n));
+		pg_log_error(ngettext(error, errors, n), n);
 		pg_log_error_detail("Missing: %s.",
 							units_names(list.data, n, NAMES_SHOWN));
 		pg_log_error_hint("%s", hint);
@@ -156,8 +156,10 @@ check_connections(PGconn *conn, int n_workers, int n_builds)
 	else
 	{
 		connection_limit_report(PG_LOG_WARNING, conn, left, needed);
-		pg_log_warning_detail("The run needs %d connection%s for jobs, and %d for index builds.",
-							  n_workers, units_plural(n_workers), n_builds);
+		pg_log_warning_detail(ngettext("The run needs %d connection for jobs, and %d for index builds.",
+									   "The run needs %d connections for jobs, and %d for index builds.",
+									   n_workers),
+							  n_workers, n_builds);
 		pg_log_warning_hint(CONNECTIONS_BUILDS_HINT);
 	}
 }
@@ -204,13 +206,16 @@ target_check(PGconn *conn, const RestoreSchedule *schedule,
 	if (options->role)
 		entry_names_add(&needs.roles, options->role);
 	check_names(conn, &needs.roles, TARGET_ROLE,
-				"the target lacks %d required role%s",
+				"the target lacks %d required role",
+				"the target lacks %d required roles",
 				"Create them on the target (\"pg_dumpall --roles-only\" writes the roles of the source), or use --no-owner and --no-privileges.");
 	check_names(conn, &needs.tablespaces, TARGET_TABLESPACE,
-				"the target lacks %d required tablespace%s",
+				"the target lacks %d required tablespace",
+				"the target lacks %d required tablespaces",
 				"Create them on the target, or use --no-tablespaces.");
 	check_names(conn, &needs.extensions, TARGET_ANY_EXTENSION,
-				"the target lacks %d required extension%s",
+				"the target lacks %d required extension",
+				"the target lacks %d required extensions",
 				"Install them on the target server.");
 
 	/*
@@ -260,9 +265,10 @@ check_table_names(PGconn *conn, const DumpTables *tables)
 	}
 	if (n_found > 0)
 	{
-		pg_log_error("the names of %d table%s cannot be converted to the target's encoding, %s",
-					 n_found, units_plural(n_found),
-					 PQparameterStatus(conn, "server_encoding"));
+		pg_log_error(ngettext("the name of %d table cannot be converted to the target's encoding, %s",
+							  "the names of %d tables cannot be converted to the target's encoding, %s",
+							  n_found),
+					 n_found, PQparameterStatus(conn, "server_encoding"));
 		pg_log_error_detail("Tables: %s.",
 							units_names(found.data, n_found, TABLES_SHOWN));
 		pg_log_error_hint("Rename the tables, leave them out, or use a target database with another encoding.");

@@ -152,8 +152,9 @@ warn_of_objects(const Toc *toc)
 	}
 	if (n_sequences > 0)
 	{
-		pg_log_warning("sequence values are not replicated (%d sequence%s)",
-					   n_sequences, units_plural(n_sequences));
+		pg_log_warning(ngettext("sequence values are not replicated (%d sequence)",
+								"sequence values are not replicated (%d sequences)",
+								n_sequences), n_sequences);
 		pg_log_warning_hint("Set the sequences on the target with setval() after applications have stopped writing to the source, and before they start writing to the target.");
 	}
 }

@@ -448,8 +448,9 @@ compare(Restore *restore)
 	if (n_different == 0)
 		return;
 	report_errors(restore);
-	pg_log_error("source and target differ in %d object%s", n_different,
-				 units_plural(n_different));
+	pg_log_error(ngettext("source and target differ in %d object",
+						  "source and target differ in %d objects",
+						  n_different), n_different);
 	pg_fatal_hint("If the source was not changed after the dump, truncate tables that differ, and restore their rows again with --data-only and --table.");
 }
 

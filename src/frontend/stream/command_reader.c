@@ -237,9 +237,10 @@ check_bytes(CommandReader *reader)
 		return;
 	len = checksum_end(&reader->checksum, got);
 	if (reader->n_read != expected->n)
-		command_reader_fail(reader, "command for file \"%s\" returned " UINT64_FORMAT " byte%s instead of " UINT64_FORMAT,
-							reader->name, reader->n_read,
-							units_plural(reader->n_read), expected->n);
+		command_reader_fail(reader, ngettext("command for file \"%s\" returned " UINT64_FORMAT " byte instead of " UINT64_FORMAT,
+											 "command for file \"%s\" returned " UINT64_FORMAT " bytes instead of " UINT64_FORMAT,
+											 reader->n_read),
+							reader->name, reader->n_read, expected->n);
 	else if (expected->checksum_len > 0 &&
 			 (len != expected->checksum_len ||
 			  memcmp(got, expected->checksum, len) != 0))
@@ -259,9 +260,10 @@ read_some(CommandReader *reader, void *buf, size_t size)
 			checksum_add(&reader->checksum, buf, len);
 		/* Check this with each read: the output may never end. */
 		if (reader->is_known && reader->n_read > reader->expected.n)
-			command_reader_fail(reader, "command for file \"%s\" returned more than " UINT64_FORMAT " byte%s",
-								reader->name, reader->expected.n,
-								units_plural(reader->expected.n));
+			command_reader_fail(reader, ngettext("command for file \"%s\" returned more than " UINT64_FORMAT " byte",
+												 "command for file \"%s\" returned more than " UINT64_FORMAT " bytes",
+												 reader->expected.n),
+								reader->name, reader->expected.n);
 		else if (!reader->is_known && reader->most > 0 && reader->n_read > reader->most)
 			command_reader_fail(reader, "command for file \"%s\" returned more than %s",
 								reader->name, units_size(reader->most));

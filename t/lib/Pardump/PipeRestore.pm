@@ -23,7 +23,7 @@ my $copies = 0;
 
 # The messages of pg_parrestore for an archive without a manifest, with a warning of the empty
 # large object if the archive is not compressed with gzip.
-our $no_manifest = qr/^pg_parrestore: warning: archive "[^\n]*" has no manifest\npg_parrestore: detail: Files are read without checksums\.\n(?:pg_parrestore: warning: commands of archive "[^\n]*" returned no data for 1 large object\npg_parrestore: detail: [^\n]*: blob_2000\.dat[^\n]*\npg_parrestore: hint: [^\n]*\n)?\z/;
+our $no_manifest = qr/^pg_parrestore: warning: archive "[^\n]*" has no manifest\npg_parrestore: detail: Files are read without checksums\.\n(?:pg_parrestore: warning: commands of archive "[^\n]*" returned no data for 1 large object\npg_parrestore: detail: Files: blob_2000\.dat[^\n]*\npg_parrestore: detail: [^\n]*\npg_parrestore: hint: [^\n]*\n)?\z/;
 
 # Starts a server with the database "shop".  Returns the server.
 sub start_pipe_shop
