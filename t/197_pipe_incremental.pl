@@ -167,9 +167,9 @@ my ($name) = map { $_->{Path} } row_files($tue, 'docs');
 foreach my $try ([ 'exit code', 'exit 3', qr/child process exited with exit code 3/ ], [ 'killed', 'kill -9 $$', qr/child process was terminated by signal 9/ ])
 {
 	my ($what, $command, $reason) = @$try;
-	my $message = qr/could not copy file "\Q$name\E" of the previous archive: command for file "\S+" failed: $reason/;
+	my $message = qr/could not copy file "\Q$name\E" of the previous archive: command for file "\S+" failed: $reason/i;
 	my $dir = piped_ok("$what, once", $tue, copy => but('%o', $name, $command, $default{copy}, new_path('flag')), options => ['--retries=1'],
-		message => qr/\Apg_pardump: warning: $message[^\n]*; retry 1 of 1 in 0\.5 s\npg_pardump: detail: Command was: [^\n]*\n\z/);
+		message => qr/\Apg_pardump: warning: the command for a file failed; retry 1 of 1 in 0\.5 s\npg_pardump: detail: $message[^\n]*\npg_pardump: detail: Command was: [^\n]*\n\z/);
 	how_ok($dir, "$what, once", qr/^p+$/, @fingerprinted);
 	verified_ok($dir, "$what, once");
 	piped_failed($what, $tue, qr/^pg_pardump: error: $message[^\n]*\npg_pardump: detail: Command was: [^\n]*\npg_pardump: detail: The command was run 2 times\.\npg_pardump: hint: If the file is missing, /m,
@@ -205,7 +205,7 @@ foreach my $try ([ 'other bytes', flipped($name, 100) ], [ 'fewer bytes', cut($n
 	like($err, qr/error: file "\Q$new\E"/, "$what, verified: message");
 	($rc, undef, $err) = run_program('pg_pardump', '--verify', "--pipe=cat $dir/%f", '--retries=0');
 	is($rc, 1, "$what, verified through commands: exit code");
-	like($err, qr/error: .*: command for file "\Q$new\E" returned /, "$what, verified through commands: message");
+	like($err, qr/error: could not verify the rows of table .*\n.*detail: Command for file "\Q$new\E" returned /, "$what, verified through commands: message");
 }
 
 # ---- a previous archive that cannot be used
@@ -230,7 +230,7 @@ foreach my $try (
 foreach my $file ($manifest_name, 'toc.dat')
 {
 	my $dir = piped_ok("$file, once", $tue, read => but('%f', $file, 'exit 3', $default{read}, new_path('flag')), options => ['--retries=1'],
-		message => qr/\Apg_pardump: warning: command for file "\Q$file\E" failed: [^\n]*; retry 1 of 1 in 0\.5 s\npg_pardump: detail: Command was: [^\n]*\n\z/);
+		message => qr/\Apg_pardump: warning: the command for a file failed; retry 1 of 1 in 0\.5 s\npg_pardump: detail: Command for file "\Q$file\E" failed: [^\n]*\npg_pardump: detail: Command was: [^\n]*\n\z/);
 	how_ok($dir, "$file, once", qr/^p+$/, @fingerprinted);
 }
 my $nothing = piped_failed('no archive', new_dir(), qr/\Apg_pardump: error: could not read the previous archive\n.*^pg_pardump: detail: Command for file "toc\.dat" failed: .*^pg_pardump: hint: Run the command in a shell, /ms,
@@ -349,7 +349,7 @@ my $replaced = qr/^pg_pardump: error: the previous archive was replaced during t
 		qr/^pg_pardump: error: could not read the manifest of the previous archive again\npg_pardump: detail: Command for file "\Q$manifest_name\E" failed: .*^pg_pardump: hint: /ms,
 		copy => "rm -f OLD/$manifest_name; $default{copy}", options => ['--retries=0']);
 	piped_ok('manifest is read again, once', $tue, read => "f=%f; [ \$f = toc.dat ] || [ ! -e $flag.1 ] || [ -e $flag.2 ] || { : >$flag.2; exit 3; }; : >$flag.1; $default{read}",
-		options => ['--retries=1'], message => qr/\Apg_pardump: warning: command for file "\Q$manifest_name\E" failed: [^\n]*; retry 1 of 1 in 0\.5 s\n[^\n]*\n\z/);
+		options => ['--retries=1'], message => qr/\Apg_pardump: warning: the command for a file failed; retry 1 of 1 in 0\.5 s\npg_pardump: detail: Command for file "\Q$manifest_name\E" failed: [^\n]*\n[^\n]*\n\z/);
 }
 
 # ---- refused options

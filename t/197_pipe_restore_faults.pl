@@ -58,7 +58,7 @@ foreach my $try (
 	my @options = ('-j2', '--stall-timeout=1', $not_early);
 	my $flag = new_path('flag');
 	my $said = piped_ok(pipe_copy(), "$what, once", failing_command($ours, $file, $command, $flag), @options, '--retries=1');
-	like($said, qr/\Apg_parrestore: warning: [^\n]*(?:$message)[^\n]*; retry 1 of 1 in 0\.5 s\npg_parrestore: detail: Command was: /, "$what, once: message");
+	like($said, qr/\Apg_parrestore: warning: the command for a file failed; retry 1 of 1 in 0\.5 s\npg_parrestore: detail: [^\n]*(?i:$message)[^\n]*\npg_parrestore: detail: Command was: /, "$what, once: message");
 	is(scalar(() = $said =~ /^pg_parrestore: (?:warning|error): /mg), 1, "$what, once: no other message");
 
 	$db = pipe_copy();
@@ -88,7 +88,7 @@ is(piped_ok($db, 'other bytes, resumed', "cat $plain/%f", '--resume', '-j2'), ''
 	make_database($node, 'rejected', options => 'TEMPLATE template0');
 	sql($node, 'rejected', gate_sql(2, 7));
 	my $said = (pipe_into('rejected', failing_command($whole, $name, "sed '500s/^[0-9]*/x/' $whole/$name", $flag), '--retries=1', $not_early))[2];
-	like($said, qr/\Apg_parrestore: warning: [^\n]*command for file "\Q$name\E" returned [^\n]*; retry 1 of 1 in 0\.5 s\npg_parrestore: detail: [^\n]*\n\z/, 'rejected bytes: retried');
+	like($said, qr/\Apg_parrestore: warning: the command for a file failed; retry 1 of 1 in 0\.5 s\npg_parrestore: detail: [^\n]*ommand for file "\Q$name\E" returned [^\n]*\npg_parrestore: detail: [^\n]*\n\z/, 'rejected bytes: retried');
 	is(value($node, 'rejected', 'SELECT count(*) FROM big'), 20000, 'rejected bytes: rows');
 }
 
@@ -110,7 +110,7 @@ foreach my $try (
 	my ($name, $command, $message) = @$try;
 	my $what = "$name, $command" =~ s/\/\S*\///gr;
 	my $said = piped_ok(pipe_copy(), "$what, once", failing_command($ours, $name, $command, new_path('flag')), '--retries=1', '-j2', $not_early);
-	like($said, qr/^pg_parrestore: warning: [^\n]*$message/, "$what, once: message");
+	like($said, qr/^pg_parrestore: warning: the command for a file failed; [^\n]*\npg_parrestore: detail: [^\n]*(?i:$message)/, "$what, once: message");
 	$said = pipe_failed(pipe_copy(), $what, failing_command($ours, $name, $command), '--retries=1', '-j2', $not_early);
 	like($said, qr/^pg_parrestore: error: [^\n]*$message/m, "$what: message");
 	like($said, qr/^pg_parrestore: detail: The command was run 2 times\.$/m, "$what: attempts");
@@ -147,7 +147,7 @@ foreach my $try ([ $stock, qr/the compressed data is truncated/ ], [ $stock_plai
 	my ($dir, $message) = @$try;
 	my $name = table_file($dir, 'small');
 	my $what = "stock, $message";
-	like(piped_ok(pipe_copy(), "$what, once", failing_command($dir, $name, "head -c 100 $dir/$name", new_path('flag')), '--retries=1', $not_early), qr/warning: [^\n]*$message; retry 1 of 1/, "$what, once: message");
+	like(piped_ok(pipe_copy(), "$what, once", failing_command($dir, $name, "head -c 100 $dir/$name", new_path('flag')), '--retries=1', $not_early), qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*(?i:$message)\.\n/, "$what, once: message");
 	$db = pipe_copy();
 	like(pipe_failed($db, $what, failing_command($dir, $name, "head -c 100 $dir/$name"), '--retries=0'), qr/error: [^\n]*"small": [^\n]*$message|error: $message/, "$what: message");
 	is(value($node, $db, 'SELECT count(*) FROM small'), 0, "$what: no row is committed");
@@ -167,7 +167,7 @@ foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
 		my ($command, $message) = @$try;
 		my $what = "list of large objects, $command" =~ s/\S*\///gr;
 		my $once = failing_command($stock_plain, $name, $command, new_path('flag'));
-		like(piped_ok(pipe_copy(), "$what, once", $once, '--retries=1'), qr/warning: could not read the list of large objects: [^\n]*$message; retry 1 of 1/, "$what, once: message");
+		like(piped_ok(pipe_copy(), "$what, once", $once, '--retries=1'), qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*detail: Could not read the list of large objects: [^\n]*$message\.\n/, "$what, once: message");
 		my $always = failing_command($stock_plain, $name, $command);
 		$db = pipe_copy();
 		$err = pipe_failed($db, $what, $always, '--retries=1');
@@ -179,7 +179,7 @@ foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
 		{
 			my ($rc, $out, $said) = run_program('pg_pardump', '--verify', '--retries=1', '--pipe=' . failing_command($stock_plain, $name, $command, $flag));
 			is($rc, defined $flag ? 0 : 1, "$what, --verify: exit code");
-			like($said, $flag ? qr/warning: $message; retry 1 of 1/ : qr/error: $message/, "$what, --verify: message");
+			like($said, $flag ? qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*detail: (?i:$message)\.\n/ : qr/error: $message/, "$what, --verify: message");
 		}
 	}
 	# a list that does not end
@@ -276,7 +276,7 @@ foreach my $jobs ('-j1', '-j3')
 		my $what = "long, $kind, $jobs";
 		my $command = "head -c 400000 $stock_plain/$big; $end";
 		like(piped_ok(pipe_copy(), "$what, once", failing_command($stock_plain, $big, $command, new_path('flag')), '--retries=1', $jobs, @pieces),
-			qr/warning: [^\n]*$message[^\n]*; retry 1 of 1/, "$what, once: message");
+			qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*$message/, "$what, once: message");
 		$db = pipe_copy();
 		$err = pipe_failed($db, $what, failing_command($stock_plain, $big, $command), '--retries=1', $jobs, @pieces);
 		like($err, qr/error: [^\n]*$message[^\n]*\n.*The command was run 2 times\.\n[^\n]*Pieces of table public\.big might have been committed\.\n/s, "$what: message");
@@ -304,7 +304,7 @@ foreach my $jobs ('-j1', '-j3')
 	$count = new_path('count');
 	$attempts = "echo >>$count; case \$(wc -l <$count) in 1) $right; exit 3;; 2) sed '1s/^[0-9]*/-1/' $stock_plain/$big;; *) exec cat $stock_plain/$big;; esac";
 	like(piped_ok(pipe_copy(), 'other rows once', failing_command($stock_plain, $big, $attempts), '--retries=2', @pieces),
-		qr/warning: [^\n]*its beginning differs from what was read before; retry 2 of 2/, 'other rows once: message');
+		qr/warning: the command for a file failed; retry 2 of 2 [^\n]*\n[^\n]*its beginning differs from what was read before\.\n/, 'other rows once: message');
 }
 
 # A worker is killed after all pieces were committed, but before the leader knows, because the

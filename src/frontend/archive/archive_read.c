@@ -138,15 +138,16 @@ archive_read_again(const Archive *archive, Retry *retry, const char *problem)
 
 	if (archive_prefetch_failed(archive))
 	{
-		pg_log_info("%s; running the command again, which was started early",
-					problem);
+		pg_log_info("a command that was started early failed; running the command again");
+		pg_log_info_detail("%s", message_sentence(problem));
 		return true;
 	}
 	if (archive->commands == NULL || retry->n >= archive->commands->retries)
 		return false;
 	delay_ms = retry_later(retry);
-	pg_log_warning("%s; retry %d of %d in %.1f s", problem, retry->n,
-				   archive->commands->retries, delay_ms / 1000.0);
+	pg_log_warning("the command for a file failed; retry %d of %d in %.1f s",
+				   retry->n, archive->commands->retries, delay_ms / 1000.0);
+	pg_log_warning_detail("%s", message_sentence(problem));
 	pg_log_warning_detail("Command was: %s", command_reader_last());
 	while (!retry_is_due(retry))
 	{

@@ -181,9 +181,13 @@ check_text(FileCheck *check)
 	if (file->want && text->bytes != file->want->raw_bytes)
 	{
 		add_problem(check, too_long(check) ?
-					"the decompressed data has more than " UINT64_FORMAT " byte%s" :
-					"the decompressed data does not have " UINT64_FORMAT " byte%s",
-					file->want->raw_bytes, units_plural(file->want->raw_bytes));
+					ngettext("the decompressed data has more than " UINT64_FORMAT " byte",
+							 "the decompressed data has more than " UINT64_FORMAT " bytes",
+							 file->want->raw_bytes) :
+					ngettext("the decompressed data does not have " UINT64_FORMAT " byte",
+							 "the decompressed data does not have " UINT64_FORMAT " bytes",
+							 file->want->raw_bytes),
+					file->want->raw_bytes);
 		return;
 	}
 	if (file->has_copy_rows)
@@ -197,9 +201,10 @@ check_text(FileCheck *check)
 		}
 		rows = text->lines - END_MARK_LINES;
 		if (file->want && rows != file->want->rows)
-			add_problem(check, "the file has " UINT64_FORMAT " row%s instead of "
-						UINT64_FORMAT, rows, units_plural(rows),
-						file->want->rows);
+			add_problem(check,
+						ngettext("the file has " UINT64_FORMAT " row instead of " UINT64_FORMAT,
+								 "the file has " UINT64_FORMAT " rows instead of " UINT64_FORMAT,
+								 rows), rows, file->want->rows);
 	}
 	check->rows = rows;
 	check->raw_bytes = text->bytes;
@@ -232,9 +237,10 @@ read_all(FileCheck *check, int fd)
 			continue;
 		if (len < 0)
 		{
-			check->unread = psprintf("could not read %s: %s",
-									 verify_file_describe(check->file),
-									 strerror(errno));
+			check->unread =
+				verify_file_text(check->file,
+								 "could not read file \"%s\" of table %s: %m",
+								 "could not read file \"%s\": %m");
 			break;
 		}
 		take_stored(check, buf, len);
@@ -270,11 +276,14 @@ read_command(FileCheck *check, const Archive *archive)
 		take_stored(check, buf, len);
 		check->counts->bytes_read += len;
 	}
-	if (len < 0)
-		check->unread = file->table ?
-			psprintf("could not verify the rows of table %s: %s",
-					 printable(file->table), command_reader_error(reader)) :
-			pg_strdup(command_reader_error(reader));
+	if (len < 0 && file->table)
+	{
+		add_problem(check, "%s", command_reader_error(reader));
+		check->unread = psprintf("could not verify the rows of table %s",
+								 printable(file->table));
+	}
+	else if (len < 0)
+		check->unread = pg_strdup(command_reader_error(reader));
 	command_reader_free(reader);
 	free(buf);
 	return len == 0;
@@ -306,10 +315,11 @@ compare(FileCheck *check, CompressMethod method)
 		check->stored_bytes == file->want->stored_bytes;
 
 	if (!right_size)
-		add_problem(check, "the file has " UINT64_FORMAT " byte%s instead of "
-					UINT64_FORMAT, check->stored_bytes,
-					units_plural(check->stored_bytes),
-					file->want->stored_bytes);
+		add_problem(check,
+					ngettext("the file has " UINT64_FORMAT " byte instead of " UINT64_FORMAT,
+							 "the file has " UINT64_FORMAT " bytes instead of " UINT64_FORMAT,
+							 check->stored_bytes),
+					check->stored_bytes, file->want->stored_bytes);
 	else
 		check_checksum(check);
 	if (check->undecodable)
@@ -325,14 +335,15 @@ compare(FileCheck *check, CompressMethod method)
 /*
  * Read the whole file, decompress it according to its suffix, and compare it
  * with the manifest.  Returns a finding, and sets *details to its details or
- * NULL; owned.  Returns NULL if there is none, or if the file cannot be
- * opened, which is reported here.
+ * NULL, and *unread to whether the file could not be read; owned.  Returns
+ * NULL if there is none, or if the file cannot be opened, which is reported
+ * here.
  * The results are added to the counts.  Memory is limited to that of a
  * decompressor.
  */
 static char *
 check_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts,
-		   char **details)
+		   char **details, bool *unread)
 {
 	FileCheck	check = {.file = file,.counts = counts};
 	CompressMethod method = archive_name_method(file->name);
@@ -351,8 +362,10 @@ check_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts,
 	if (run->archive ? read_command(&check, run->archive) : read_all(&check, fd))
 		compare(&check, method);
 	*details = check.problems.len > 0 ? pg_strdup(check.problems.data) : NULL;
-	finding = *details ? psprintf("%s is damaged", verify_file_describe(file)) :
-		check.unread;
+	*unread = check.unread != NULL;
+	finding = *unread || *details == NULL ? check.unread :
+		verify_file_text(file, "file \"%s\" of table %s is damaged",
+						 "file \"%s\" is damaged");
 	termPQExpBuffer(&check.problems);
 	counts->no_data = run->archive && finding == NULL &&
 		nothing_written(&check, method);
@@ -378,15 +391,15 @@ verify_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 	Retry		retry = {0};
 	char	   *finding;
 	char	   *details;
+	bool		unread;
 
 	/* see archive_objects_has_no_data() */
-	while (((finding = check_file(run, file, counts, &details)) != NULL ||
+	while (((finding = check_file(run, file, counts, &details, &unread)) != NULL ||
 			(counts->no_data &&
-			 (finding = check_file(run, file, counts, &details)) != NULL)) &&
+			 (finding = check_file(run, file, counts, &details, &unread)) != NULL)) &&
 		   run->archive &&
 		   archive_read_again(run->archive, &retry, details ?
-							  psprintf("%s: %.*s", finding,
-									   (int) strcspn(details, "\n"), details) :
+							  pnstrdup(details, strcspn(details, "\n")) :
 							  finding))
 	{
 		/* discard the counts of that attempt */
@@ -397,7 +410,7 @@ verify_file(const VerifyRun *run, const VerifyFile *file, VerifyCounts *counts)
 	}
 	if (finding)
 		verify_finding(counts, finding, details);
-	if (finding && run->archive && details == NULL)
+	if (finding && run->archive && unread)
 		counts->unread += command_reader_last_failed();
 }
 
@@ -431,8 +444,9 @@ verify_compose(void *arg, ProgressLine *line, bool at_end)
 	if (!at_end)
 		progress_line_add(line, 3, "", "", "%s stored", units_rate(bytes, seconds));
 	if (findings > 0)
-		progress_line_add(line, 1, "", "", "%d problem%s", findings,
-						  units_plural(findings));
+		progress_line_add(line, 1, "", "",
+						  ngettext("%d problem", "%d problems", findings),
+						  findings);
 }
 
 /*
@@ -472,20 +486,18 @@ note_summary(const VerifyRun *run)
 static void
 report_failure(const VerifyRun *run, bool is_readable)
 {
-	int			n_files = run->n_jobs;
-
-	pg_log_error("verification of archive \"%s\" failed: %d problem%s found, %d file%s checked",
-				 printable(run->directory), run->found.findings,
-				 units_plural(run->found.findings), n_files,
-				 units_plural(n_files));
+	pg_log_error(ngettext("verification of archive \"%s\" failed: %d problem found, files checked: %d",
+						  "verification of archive \"%s\" failed: %d problems found, files checked: %d",
+						  run->found.findings),
+				 printable(run->directory), run->found.findings, run->n_jobs);
 	if (run->found.unread == run->found.findings)
 		pg_log_error_hint("Check the command of --pipe, and whether the files exist.  Then run the same command again.");
 	else if (!is_readable)
 		pg_log_error_hint(ARCHIVE_COPY_HINT);
 	else if (run->archive)
-		pg_log_error_hint("Use another copy of the archive, or restore the other tables with pg_parrestore -L.");
+		pg_log_error_hint(ARCHIVE_COPY_HINT "  To restore the undamaged tables, write a list of entries with pg_parrestore -l and the same --pipe, remove the TABLE DATA lines of the damaged tables from it, and use --use-list.");
 	else
-		pg_log_error_hint("Use another copy of the archive.  To restore the other tables, run \"pg_restore -l %s >list\", remove the TABLE DATA lines of damaged tables from the file list, and run \"pg_parrestore -L list -d DATABASE %s\".",
+		pg_log_error_hint(ARCHIVE_COPY_HINT "  To restore the undamaged tables, run \"pg_parrestore -l %s >list\", remove the TABLE DATA lines of the damaged tables from the file list, and run \"pg_parrestore --use-list=list -d DATABASE %s\".",
 						  printable(run->directory), printable(run->directory));
 }
 
@@ -666,12 +678,14 @@ choose_files(VerifyRun *run, bool names_known)
 		if (listed->unusable)
 			continue;
 		if (run->manifest && !listed->in_manifest)
-			verify_finding(&run->found, psprintf("%s is not listed in the manifest",
-												 verify_file_describe(&listed->file)),
+			verify_finding(&run->found,
+						   verify_file_text(&listed->file, VERIFY_NOT_IN_MANIFEST),
 						   NULL);
 		else if (names_known && !is_toc && !listed->in_toc)
-			verify_finding(&run->found, psprintf("%s is not listed in " TOC_NAME,
-												 verify_file_describe(&listed->file)),
+			verify_finding(&run->found,
+						   verify_file_text(&listed->file,
+											"file \"%s\" of table %s is not listed in " TOC_NAME,
+											"file \"%s\" is not listed in " TOC_NAME),
 						   NULL);
 		if (listed->in_manifest || listed->in_toc)
 			run->jobs[run->n_jobs++] = &listed->file;
@@ -724,7 +738,7 @@ verify_describe_job(void *arg, int job, int step)
 {
 	VerifyRun  *run = arg;
 
-	return psprintf("file \"%s\"", printable(run->jobs[job]->name));
+	return pg_strdup(printable(run->jobs[job]->name));
 }
 
 /*
@@ -739,7 +753,7 @@ run_workers(VerifyRun *run)
 	PoolWatch	watch = progress_watch();
 	WorkerTask	task = {
 		.arg = run,
-		.job_detail = "The worker was verifying %s.",
+		.job_detail = "The worker was verifying file \"%s\".",
 		.start = verify_start_worker,
 		.run = verify_run_job,
 		.describe = verify_describe_job,

@@ -11,7 +11,6 @@
 
 #include "archive/archive_member.h"
 #include "archive/archive_name.h"
-#include "archive/archive_read.h"
 #include "base/buffer.h"
 #include "stream/regular_file.h"
 #include "verify/verify_list.h"
@@ -22,12 +21,12 @@
  */
 
 char *
-verify_file_describe(const VerifyFile *file)
+verify_file_text(const VerifyFile *file, const char *of_table,
+				 const char *text)
 {
 	return file->table ?
-		psprintf("file \"%s\" of table %s", printable(file->name),
-				 printable(file->table)) :
-		psprintf("file \"%s\"", printable(file->name));
+		psprintf(of_table, printable(file->name), printable(file->table)) :
+		psprintf(text, printable(file->name));
 }
 
 void
@@ -65,8 +64,11 @@ verify_file_open(const char *directory, const VerifyFile *file,
 
 	free(path);
 	if (fd < 0)
-		verify_finding(counts, psprintf("could not read %s",
-										verify_file_describe(file)), problem);
+		verify_finding(counts,
+					   verify_file_text(file,
+										"could not read file \"%s\" of table %s",
+										"could not read file \"%s\""),
+					   problem);
 	return fd;
 }
 
@@ -274,12 +276,11 @@ static void
 report_missing(const FileList *list, const VerifyFile *file,
 			   VerifyCounts *counts)
 {
-	char	   *what = verify_file_describe(file);
-
 	verify_finding(counts, list->archive == NULL ?
-				   psprintf("%s is missing", what) :
+				   verify_file_text(file, "file \"%s\" of table %s is missing",
+									"file \"%s\" is missing") :
 				   archive_name_is_harmless(file->name) ?
-				   psprintf("%s is not listed in the manifest", what) :
+				   verify_file_text(file, VERIFY_NOT_IN_MANIFEST) :
 				   psprintf(ARCHIVE_NAME_INVALID, printable(file->name)), NULL);
 }
 
@@ -317,8 +318,10 @@ verify_list_mark_manifest(FileList *list, const Manifest *manifest,
 			report_missing(list, &listed->file, counts);
 		}
 		else if (listed->in_manifest)
-			verify_finding(counts, psprintf("%s is listed twice in the manifest",
-											verify_file_describe(&listed->file)),
+			verify_finding(counts,
+						   verify_file_text(&listed->file,
+											"file \"%s\" of table %s is listed twice in the manifest",
+											"file \"%s\" is listed twice in the manifest"),
 						   NULL);
 		else
 		{
@@ -396,11 +399,17 @@ mark(const FileList *list, ListedFile *listed, const VerifyFile *named,
 	else if (listed->unusable)
 		return false;
 	else if (listed->in_toc)
-		verify_finding(counts, psprintf("%s is listed twice in " TOC_NAME,
-										verify_file_describe(named)), NULL);
+		verify_finding(counts,
+					   verify_file_text(named,
+										"file \"%s\" of table %s is listed twice in " TOC_NAME,
+										"file \"%s\" is listed twice in " TOC_NAME),
+					   NULL);
 	else if (listed->in_manifest && listed->file.kind != named->kind)
-		verify_finding(counts, psprintf("%s is listed as different kinds in the manifest and in " TOC_NAME,
-										verify_file_describe(named)), NULL);
+		verify_finding(counts,
+					   verify_file_text(named,
+										"file \"%s\" of table %s is listed as different kinds in the manifest and in " TOC_NAME,
+										"file \"%s\" is listed as different kinds in the manifest and in " TOC_NAME),
+					   NULL);
 	else
 	{
 		listed->in_toc = true;

@@ -10,7 +10,7 @@
 #ifndef VERIFY_LIST_H
 #define VERIFY_LIST_H
 
-#include "archive/archive_open.h"
+#include "archive/archive_read.h"
 
 /* ----------
  * What is known about a file, and what a verification finds.
@@ -81,9 +81,16 @@ typedef struct FileList
 } FileList;
 
 /*
- * Names a file and its table, if that is known, for a finding; owned.
+ * A finding about a file, owned.  of_table is a format for the names of file
+ * and table, and text is one for the name of the file, which is used if the
+ * table is not known.
  */
-extern char *verify_file_describe(const VerifyFile *file);
+extern char *verify_file_text(const VerifyFile *file, const char *of_table,
+							  const char *text);
+
+#define VERIFY_NOT_IN_MANIFEST \
+	"file \"%s\" of table %s is not listed in the manifest", \
+	ARCHIVE_READ_UNLISTED
 
 /*
  * Log and count a finding.  details are clauses, one per line, or NULL.
