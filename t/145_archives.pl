@@ -167,7 +167,7 @@ foreach (
 	[ 'more behind the end', sub { append_to_file("$_[0]/$file", "1\n") },
 		qr/entry $id: unexpected data after the rows/ ],
 	[ 'toc.dat continues', sub { append_to_file("$_[0]/toc.dat", "\0") },
-		qr/archive .* is damaged: file "toc\.dat": unexpected data after its end/ ],
+		qr/file "toc\.dat" of archive .* is damaged: unexpected data after its end/ ],
 	[ 'no toc.dat', gone('toc.dat'), qr/is not an archive\n.*detail: File "toc\.dat" does not exist\./ ],
 	[ 'a list with other names', written('blobs*.toc', "4711 ../x\n"),
 		qr/"\.\.\/x" is not a valid file name in an archive/ ],

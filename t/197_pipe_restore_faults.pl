@@ -99,7 +99,7 @@ like($err, qr/command for file "toc\.dat" returned more than 512 MB\n/, 'endless
 # toc.dat, the manifest and large objects
 foreach my $try (
 	[ 'toc.dat', 'exit 3', qr/command for file "toc\.dat" failed/ ],
-	[ 'toc.dat', "head -c 100 $ours/toc.dat", qr/is damaged: file "toc\.dat": / ],
+	[ 'toc.dat', "head -c 100 $ours/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" is damaged: / ],
 	[ 'toc.dat', "cat $plain/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" does not match its checksum in the manifest/ ],
 	[ $manifest_name, 'exit 3', qr/command for file "\Q$manifest_name\E" failed/ ],
 	[ $manifest_name, "head -c 1000 $ours/$manifest_name", qr/command for file "\Q$manifest_name\E" returned a damaged manifest: its own checksum does not match/ ],

@@ -113,8 +113,9 @@ archive_open_damaged(const Archive *archive, const char *problem)
 		pg_fatal_hint("Use pg_restore of the major version of pg_dump that wrote the archive.");
 	}
 	if (archive->kind == ARCHIVE_DIRECTORY)
-		problem = psprintf("file \"%s\": %s", TOC_NAME, problem);
-	pg_log_error(ARCHIVE_DAMAGED, archive->path, problem);
+		pg_log_error(ARCHIVE_FILE_DAMAGED, TOC_NAME, archive->path, problem);
+	else
+		pg_log_error(ARCHIVE_DAMAGED, archive->path, problem);
 	pg_fatal_hint(ARCHIVE_COPY_HINT);
 }
 
