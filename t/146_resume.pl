@@ -257,7 +257,7 @@ foreach my $kind (sort keys %archives)
 	$run = start_parrestore($node, $db, $ours, '--resume', '-j2');
 	wait_in_run($run, 'it names the session', sub {
 		return $run->{err} =~ /warning: still waiting after \d+ s for another session to restore entry $entry of the archive
-.*detail: Process $pid of role "[^"]*", application "[^"]*", from the server's own host: \S.* for \d+ s\.
+.*detail: Process $pid of role "[^"]*", application "[^"]*", on the server's host has been in state "\w[^"]*" for \d+ s\.
 .*hint: If that session is stopped/;
 	});
 	terminate($node, $pid);

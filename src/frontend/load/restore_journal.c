@@ -46,18 +46,24 @@
  */
 static const char blocking_query[] =
 "SELECT b.pid, COALESCE(a.usename, '?'), COALESCE(a.application_name, '?'),"
-" COALESCE(pg_catalog.host(a.client_addr), CASE WHEN a.state IS NULL"
-" THEN 'an unknown host' ELSE 'the server''s own host' END),"
-" COALESCE(a.state, 'unknown'),"
+" pg_catalog.host(a.client_addr), a.state,"
 " COALESCE(EXTRACT(epoch FROM pg_catalog.clock_timestamp()"
 " OPERATOR(pg_catalog.-) a.state_change)::pg_catalog.int8, 0)"
 " FROM (SELECT DISTINCT pg_catalog.unnest(pg_catalog.pg_blocking_pids(%d)) AS pid) b"
 " LEFT JOIN pg_catalog.pg_stat_activity a"
 " ON a.pid OPERATOR(pg_catalog.=) b.pid ORDER BY b.pid";
 
-static const RestoreJournalWait restore_journal_wait_claim = {
-	.message = "still waiting after %d s for another session to restore %s",
-	.hint = "If that session is stopped or its host does not respond, end it there, or with pg_terminate_backend() and its process ID.  Other sessions then repeat its uncommitted work."
+#define CLAIM_HINT \
+	"If that session is stopped or its host does not respond, end it there, or with pg_terminate_backend() and its process ID.  Other sessions then repeat its uncommitted work."
+
+static const RestoreJournalWait restore_journal_wait_claim_entry = {
+	.message = "still waiting after %d s for another session to restore entry %s of the archive",
+	.hint = CLAIM_HINT
+};
+
+static const RestoreJournalWait restore_journal_wait_claim_archive = {
+	.message = "still waiting after %d s for another session to restore the archive",
+	.hint = CLAIM_HINT
 };
 
 static const RestoreJournalWait restore_journal_wait_look_at = {
@@ -65,18 +71,43 @@ static const RestoreJournalWait restore_journal_wait_look_at = {
 	.hint = "Wait for the session that locks the schema, or end it with pg_terminate_backend()."
 };
 
+/*
+ * The columns of the query.  The state is NULL if the role may not see it;
+ * then the host is unknown, too.  Otherwise, the host is NULL for a session
+ * on the server's own host.
+ */
+enum
+{
+	BLOCKING_PID,
+	BLOCKING_ROLE,
+	BLOCKING_APPLICATION,
+	BLOCKING_HOST,
+	BLOCKING_STATE,
+	BLOCKING_SECONDS
+};
+
 static void
 report_sessions(const PGresult *sessions)
 {
 	for (int i = 0; i < PQntuples(sessions); i++)
 	{
-		pg_log_warning_detail("Process %s of role \"%s\", application \"%s\", from %s: %s for %s s.",
-							  PQgetvalue(sessions, i, 0),
-							  printable(PQgetvalue(sessions, i, 1)),
-							  printable(PQgetvalue(sessions, i, 2)),
-							  PQgetvalue(sessions, i, 3),
-							  PQgetvalue(sessions, i, 4),
-							  PQgetvalue(sessions, i, 5));
+		const char *pid = PQgetvalue(sessions, i, BLOCKING_PID);
+		const char *role = printable(PQgetvalue(sessions, i, BLOCKING_ROLE));
+		const char *application = printable(PQgetvalue(sessions, i, BLOCKING_APPLICATION));
+		const char *state = PQgetvalue(sessions, i, BLOCKING_STATE);
+		const char *seconds = PQgetvalue(sessions, i, BLOCKING_SECONDS);
+
+		if (PQgetisnull(sessions, i, BLOCKING_STATE))
+			pg_log_warning_detail("The state of process %s of role \"%s\" is unknown.",
+								  pid, role);
+		else if (PQgetisnull(sessions, i, BLOCKING_HOST))
+			pg_log_warning_detail("Process %s of role \"%s\", application \"%s\", on the server's host has been in state \"%s\" for %s s.",
+								  pid, role, application, state, seconds);
+		else
+			pg_log_warning_detail("Process %s of role \"%s\", application \"%s\", on host %s has been in state \"%s\" for %s s.",
+								  pid, role, application,
+								  PQgetvalue(sessions, i, BLOCKING_HOST), state,
+								  seconds);
 	}
 }
 
@@ -418,19 +449,19 @@ send_lines(const RestoreJournal *journal, PGconn *conn, char *const *names, int 
 	char	   *array = text_array(conn, names, n);
 	const char *params[] = {array, attempt, number};
 	const char *digits = NULL;	/* the dump ID in the name of a line */
-	char	   *what;
+	char	   *entry;
 	PGresult   *res;
 
 	snprintf(attempt, sizeof(attempt), "%d", journal->attempt);
 	snprintf(number, sizeof(number), "%d", errors);
 	if (n > 0)
 		digits = strpbrk(names[0], "0123456789");
-	what = digits == NULL ? pg_strdup("the archive") :
-		psprintf("entry %.*s of the archive",
-				 (int) strspn(digits, "0123456789"), digits);
-	res = restore_journal_wait_exec(journal->target, conn, &restore_journal_wait_claim,
-									what, claim_query, 3, params);
-	free(what);
+	entry = digits ? pnstrdup(digits, strspn(digits, "0123456789")) : pg_strdup("");
+	res = restore_journal_wait_exec(journal->target, conn, digits ?
+									&restore_journal_wait_claim_entry :
+									&restore_journal_wait_claim_archive,
+									entry, claim_query, 3, params);
+	free(entry);
 	free(array);
 	return res;
 }
