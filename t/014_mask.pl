@@ -301,13 +301,15 @@ foreach my $try ([ 'i:t::int', '22P02' ], [ 't:public.broken(t)', 'P0009' ], [ '
 {
 	my ($mask, $sqlstate, @options) = @$try;
 	my $log = new_path('log');
-	my $err = refused_ok(qr/could not read rows: SQLSTATE $sqlstate \(table public\.kinds\)/, "error of $mask", @db, '-t', 'kinds',
+	my $message = @options ? qr/he session was lost while table public\.kinds was read \(SQLSTATE $sqlstate\)/
+	  : qr/error: could not read rows\n[^\n]*detail: The error has SQLSTATE $sqlstate, and occurred while table public\.kinds was read\.\n/;
+	my $err = refused_ok($message, "error of $mask", @db, '-t', 'kinds',
 		'--no-sync', '-v', "--log-json=$log", @options, "--mask=kinds.$mask");
 	is_deeply(secrets_in($log, text_file('said', $err)), [], "error of $mask: no secret told");
-	like(slurp_file($log), qr/"message": ?"[^"]*SQLSTATE $sqlstate/, "error of $mask: in the log");
+	like(slurp_file($log), qr/"(?:message|detail)": ?"[^"]*SQLSTATE $sqlstate/, "error of $mask: in the log");
 }
 {
-	my $err = copy_refused_ok(qr/could not read rows: SQLSTATE 22P02 \(table "sch:ema"\."na\.me ""x""\\x0ay"\)/, 'error in a copy',
+	my $err = copy_refused_ok(qr/could not read rows\n[^\n]*detail: The error has SQLSTATE 22P02, and occurred while table "sch:ema"\."na\.me ""x""\\x0ay" was read\.\n/, 'error in a copy',
 		$node, 'mask', $node, 'copy', '-n', '"sch:ema"', '--mask="sch:ema".*.t:t::int');
 	is_deeply(secrets_in(text_file('said', $err)), [], 'error in a copy: no secret told');
 }

@@ -422,14 +422,22 @@ pg_noreturn static void
 failed_unsaid(PGconn *conn, const PGresult *res, const char *problem)
 {
 	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-	char	   *words = sqlstate ? psprintf("SQLSTATE %s", sqlstate)
-		: pg_strdup("the connection failed");
-	const char *table = withheld_table;
+	const char *table = printable(withheld_table);
 
 	if (session_is_lost(conn, res))
-		session_lost(psprintf("%s: %s (table %s)", problem, words, table));
+		session_lost(sqlstate ?
+					 psprintf("the session was lost while table %s was read (SQLSTATE %s)",
+							  table, sqlstate) :
+					 psprintf("the connection failed while table %s was read",
+							  table));
 	message_set_sqlstate(sqlstate);
-	pg_log_error("%s: %s (table %s)", problem, words, printable(table));
+	pg_log_error("%s", problem);
+	if (sqlstate)
+		pg_log_error_detail("The error has SQLSTATE %s, and occurred while table %s was read.",
+							sqlstate, table);
+	else
+		pg_log_error_detail("The error occurred while table %s was read.",
+							table);
 	pg_log_error_detail("The table has masked columns.  The server's message is not shown, because it could contain their values.");
 	pg_fatal_hint("To see the message, run a query with the mask expressions in psql.");
 }
