@@ -482,7 +482,7 @@ session_failed(PGconn *conn, const PGresult *res, const char *problem,
 							  session_error_words(conn, res)));
 	message_set_sqlstate(PQresultErrorField(res, PG_DIAG_SQLSTATE));
 	pg_log_error("%s: %s", problem, libpq_words(conn, res));
-	pg_log_error_detail("Command was: %s", sql);
+	pg_log_error_detail("Statement was: %s", sql);
 	hint_at_toast_index(res);
 	exit(1);
 }
