@@ -69,7 +69,7 @@ check_rows(const CopyWorker *worker, Oid table, const char *what, uint64 read,
 		   uint64 written)
 {
 	if (written == read ||
-		target_may_skip_rows(worker->target_conn, table, what, read, written))
+		target_may_skip_rows(worker->target_conn, table, read, written))
 		return;
 	pg_log_error(ngettext("read " UINT64_FORMAT " row from %s, but the target stored " UINT64_FORMAT,
 						  "read " UINT64_FORMAT " rows from %s, but the target stored " UINT64_FORMAT,

@@ -553,7 +553,7 @@ target_check_triggers(PGconn *conn, const Options *options, const Oid *tables,
 
 /* 3 is TRIGGER_TYPE_ROW and TRIGGER_TYPE_BEFORE (pg_trigger.h). */
 static const char skip_query[] =
-"SELECT FROM pg_catalog.pg_trigger g"
+"SELECT $1::pg_catalog.oid::pg_catalog.regclass FROM pg_catalog.pg_trigger g"
 " WHERE " INSERT_TRIGGER_SQL
 " AND (g.tgtype OPERATOR(pg_catalog.&) 3::pg_catalog.int2) OPERATOR(pg_catalog.=) 3"
 " AND g.tgenabled OPERATOR(pg_catalog.=) ANY ("
@@ -565,15 +565,17 @@ static const char skip_query[] =
 " LIMIT 1";
 
 bool
-target_may_skip_rows(PGconn *conn, Oid table, const char *what, uint64 sent,
-					 uint64 taken)
+target_may_skip_rows(PGconn *conn, Oid table, uint64 sent, uint64 taken)
 {
 	const char *params[] = {psprintf("%u", table)};
+	PGresult   *res = session_query_params(conn, skip_query, 1, params, 0);
 
-	if (PQntuples(session_query_params(conn, skip_query, 1, params, 0)) == 0)
+	if (PQntuples(res) == 0)
 		return false;
-	pg_log_warning("loaded " UINT64_FORMAT " row%s of %s, but the target stored " UINT64_FORMAT,
-				   sent, units_plural(sent), what, taken);
+	pg_log_warning(ngettext("loaded " UINT64_FORMAT " row of table %s, but the target stored " UINT64_FORMAT,
+							"loaded " UINT64_FORMAT " rows of table %s, but the target stored " UINT64_FORMAT,
+							sent),
+				   sent, printable(PQgetvalue(res, 0, 0)), taken);
 	pg_log_warning_detail("A BEFORE INSERT trigger of the table can skip rows, or insert them into another table.");
 	pg_log_warning_hint("If the rows are needed, disable the trigger, truncate the table, and load its rows again with --data-only and --table.");
 	return true;

@@ -93,7 +93,7 @@ extern void target_check_triggers(PGconn *conn, const Options *options,
  * or a partition, it can leave rows out or insert them elsewhere.  Then there
  * is only a warning, and the result is true.
  */
-extern bool target_may_skip_rows(PGconn *conn, Oid table, const char *what,
-								 uint64 sent, uint64 taken);
+extern bool target_may_skip_rows(PGconn *conn, Oid table, uint64 sent,
+								 uint64 taken);
 
 #endif							/* TARGET_CHECK_H */

@@ -129,12 +129,20 @@ large_objects_read(PGconn *conn, const Toc *toc)
 }
 
 char *
-large_object_group_describe(const LargeObjectGroup *group)
+large_object_group_text(const LargeObjectGroup *group, const char *of_object,
+						const char *of_objects)
 {
 	if (group->n_oids == 1)
-		return psprintf("1 large object, %u", group->oids[0]);
-	return psprintf("%d large objects, %u to %u", group->n_oids,
-					group->oids[0], group->oids[group->n_oids - 1]);
+		return psprintf(of_object, group->oids[0]);
+	return psprintf(of_objects, group->n_oids, group->oids[0],
+					group->oids[group->n_oids - 1]);
+}
+
+char *
+large_object_group_describe(const LargeObjectGroup *group)
+{
+	return large_object_group_text(group, "1 large object, %u",
+								   "%d large objects, %u to %u");
 }
 
 /* ----------
@@ -390,14 +398,24 @@ job_queue_share(const DataFile **files, int n_files, int n_shares)
 }
 
 char *
+data_files_text(const DataFile *const *files, int n, const DumpTables *tables,
+				const char *of_table, const char *of_chunk,
+				const char *of_chunks)
+{
+	const char *name = printable(tables->tables[files[0]->table].name);
+
+	if (n > 1)
+		return psprintf(of_chunks, n, name);
+	if (files[0]->n_chunks > 1)
+		return psprintf(of_chunk, files[0]->chunk_no, files[0]->n_chunks, name);
+	return psprintf(of_table, name);
+}
+
+char *
 data_file_describe(const DataFile *file, const DumpTables *tables)
 {
-	const char *name = printable(tables->tables[file->table].name);
-
-	if (file->n_chunks == 1)
-		return psprintf("table %s", name);
-	return psprintf("chunk %d of %d of table %s",
-					file->chunk_no, file->n_chunks, name);
+	return data_files_text(&file, 1, tables, "table %s",
+						   "chunk %d of %d of table %s", NULL);
 }
 
 char *

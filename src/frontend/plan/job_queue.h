@@ -62,6 +62,15 @@ extern LargeObjects *large_objects_of_lists(LargeObjectList *lists,
 /* The group of an object by its number among those of all groups. */
 extern int	large_objects_group_of(const LargeObjects *objects, int number);
 
+/*
+ * A text about the group, owned.  The formats are "... %u" for the OID of one
+ * object, and "... %d ... %u ... %u" for their number, and the first and last
+ * OID.
+ */
+extern char *large_object_group_text(const LargeObjectGroup *group,
+									 const char *of_object,
+									 const char *of_objects);
+
 /* "5 large objects, 1001 to 1005", "1 large object, 1001"; owned. */
 extern char *large_object_group_describe(const LargeObjectGroup *group);
 
@@ -149,6 +158,15 @@ extern char *job_describe(const JobQueue *queue, const Job *job, int step,
 extern const char *job_label(const JobQueue *queue, const Job *job,
 							 const DumpTables *tables,
 							 char label[JOB_LABEL_BYTES + 1]);
+
+/*
+ * A text about n files of one table, owned.  The formats are "... %s" for the
+ * table, "... %d of %d ... %s" for one of several chunks of the table, and
+ * "... %d ... %s" for several chunks, which may be NULL if n is 1.
+ */
+extern char *data_files_text(const DataFile *const *files, int n,
+							 const DumpTables *tables, const char *of_table,
+							 const char *of_chunk, const char *of_chunks);
 
 /* The same of one file: "chunk 2 of 9 of table public.t". */
 extern char *data_file_describe(const DataFile *file,

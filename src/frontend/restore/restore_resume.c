@@ -391,8 +391,8 @@ go_on_in_pieces(const RestoreWork *work, const int *n_pieces)
 			if (job->at_once)
 			{
 				pg_log_error("the restore cannot be resumed");
-				pg_log_error_detail("The earlier run has loaded only some pieces of %s.",
-									data_file_describe(file, plan->tables));
+				pg_log_error_detail("The earlier run has loaded only some pieces of table %s.",
+									printable(plan->tables->tables[file->table].name));
 				pg_log_error_detail("The table now has a foreign key that references the table itself, so one command must load all rows.");
 				pg_fatal_hint("Drop this foreign key, run the same command again, and then create the foreign key again.");
 			}

@@ -21,7 +21,6 @@
 #include "archive/archive_read.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/units.h"
 #include "load/sink_target.h"
 #include "load/target_check.h"
 #include "restore/restore_worker.h"
@@ -281,18 +280,19 @@ restore_worker_start(void *arg, int no)
 /*
  * Report an error of an entry.  With --exit-on-error, the error ends the run.
  * Otherwise it is counted; if the count is not 0, the exit status of the
- * program is 1.  Frees the reason.
+ * program is 1.  Frees both texts.
  */
 static void
-note_error(const RestoreWork *work, const TocEntry *entry,
-		   const char *problem, const char *what, char *reason)
+note_error(const RestoreWork *work, const TocEntry *entry, char *problem,
+		   char *reason)
 {
 	(void) pg_strip_crlf(reason);
 	toc_context_report(entry);
-	pg_log_error(problem, what, reason);
+	pg_log_error("%s: %s", problem, reason);
 	if (work->run->options->exit_on_error)
 		exit(1);
 	(void) __sync_fetch_and_add(work->n_errors, 1);
+	free(problem);
 	free(reason);
 }
 
@@ -306,14 +306,13 @@ note_error(const RestoreWork *work, const TocEntry *entry,
  * difference as a message, owned, or NULL.
  */
 static char *
-check_rows(const RestoreWorker *worker, Oid table, uint64 want, uint64 rows,
-		   const char *what)
+check_rows(const RestoreWorker *worker, Oid table, uint64 want, uint64 rows)
 {
-	if (rows == want ||
-		target_may_skip_rows(worker->conn, table, what, want, rows))
+	if (rows == want || target_may_skip_rows(worker->conn, table, want, rows))
 		return NULL;
-	return psprintf("the manifest contains " UINT64_FORMAT " row%s, but the target stored " UINT64_FORMAT,
-					want, units_plural(want), rows);
+	return psprintf(ngettext("the manifest contains " UINT64_FORMAT " row, but the target stored " UINT64_FORMAT,
+							 "the manifest contains " UINT64_FORMAT " rows, but the target stored " UINT64_FORMAT,
+							 want), want, rows);
 }
 
 /*
@@ -351,8 +350,7 @@ restore_worker_copy_statement(RestoreWorker *worker, const DataFile *const *file
  * which the transaction must be rolled back, or NULL.
  */
 static char *
-load_files(RestoreWorker *worker, const DataFile *const *files, int n,
-		   const char *what)
+load_files(RestoreWorker *worker, const DataFile *const *files, int n)
 {
 	const RestoreWork *work = worker->work;
 	const Run  *run = work->run;
@@ -376,7 +374,7 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n,
 		worker->unread = rows.error;
 	if (rows.error == NULL && restore_rows_wanted(sources, n, &want))
 		rows.error = check_rows(worker, work->targets[files[0]->table], want,
-								rows.rows, what);
+								rows.rows);
 	if (rows.error == NULL)
 		rows.error = restore_rows_settle(worker->conn, run->options);
 	/* COPY returns only the sum of all files: count it for the first one. */
@@ -414,18 +412,6 @@ claim_files(RestoreWorker *worker, const DataFile *const *files, int n,
 	return n_mine;
 }
 
-/* Describe files of one table that one COPY loads, for messages.  Owned. */
-static char *
-describe_files(const RestoreWorker *worker, const DataFile *const *files, int n)
-{
-	const DumpTables *tables = worker->work->run->plan->tables;
-
-	if (n == 1)
-		return data_file_describe(files[0], tables);
-	return psprintf("%d chunks of table %s", n,
-					printable(tables->tables[files[0]->table].name));
-}
-
 /*
  * Report files of one table that could not be loaded, and leave them out from
  * now on.  Their results are reset, because file_result_set() may have
@@ -436,10 +422,12 @@ leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
 		  char *reason)
 {
 	const RestoreWork *work = worker->work;
-	char	   *what = describe_files(worker, files, n);
 
-	note_error(work, rows_of(work, files[0])->entry, "COPY failed for %s: %s", what,
-			   reason);
+	note_error(work, rows_of(work, files[0])->entry,
+			   data_files_text(files, n, work->run->plan->tables,
+							   "COPY failed for table %s",
+							   "COPY failed for chunk %d of %d of table %s",
+							   "COPY failed for %d chunks of table %s"), reason);
 	for (int i = 0; i < n; i++)
 	{
 		FileResult *result = run_file_result(work->run, files[i]);
@@ -448,7 +436,6 @@ leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
 		result->rows = result->raw_bytes = 0;
 		result->incomplete = true;
 	}
-	free(what);
 }
 
 /*
@@ -459,18 +446,19 @@ static bool
 restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n)
 {
 	const Run  *run = worker->work->run;
-	char	   *what = describe_files(worker, files, n);
 	char	   *error;
 
 	for (int i = 0; i < n; i++)
 		run_event_chunk_start(run, files[i], "text", NULL);
-	pg_log_info("restoring %s", what);
-	error = load_files(worker, files, n, what);
+	pg_log_info("%s", data_files_text(files, n, run->plan->tables,
+									  "restoring table %s",
+									  "restoring chunk %d of %d of table %s",
+									  "restoring %d chunks of table %s"));
+	error = load_files(worker, files, n);
 	if (error && worker->unread == NULL)
 		leave_out(worker, files, n, error);
 	for (int i = 0; i < n && error == NULL; i++)
 		run_event_chunk_end(run, files[i], NULL);
-	free(what);
 	return error == NULL;
 }
 
@@ -495,13 +483,14 @@ restore_worker_piece_failed(void *arg, const DataFile *file, char *reason)
 {
 	const RestoreWorker *worker = arg;
 	const Run  *run = worker->work->run;
-	char	   *what = data_file_describe(file, run->plan->tables);
 
 	worker->work->has_failed[file - run->plan->chunks->files] = true;
 	run_file_result(run, file)->incomplete = true;
 	note_error(worker->work, rows_of(worker->work, file)->entry,
-			   "COPY failed for a piece of %s: %s", what, reason);
-	free(what);
+			   data_files_text(&file, 1, run->plan->tables,
+							   "COPY failed for a piece of table %s",
+							   "COPY failed for a piece of chunk %d of %d of table %s",
+							   NULL), reason);
 }
 
 static PieceLoader
@@ -777,22 +766,22 @@ restore_objects(RestoreWorker *worker, const LargeObjectGroup *group, int job)
 	const Run  *run = work->run;
 	volatile bool *left_out =
 		&work->objects_left_out[group - run->plan->objects->groups];
-	char	   *what;
 	char	   *error;
 
 	if (*left_out || !claim_group(worker, group))
 		return true;
-	what = large_object_group_describe(group);
-	pg_log_info("restoring %s", what);
+	pg_log_info("%s", large_object_group_text(group, "restoring large object %u",
+											  "restoring %d large objects, %u to %u"));
 	run_event_objects(run, "objects_start", group);
 	error = restore_group(worker, group, job);
 	if (error)
 		note_error(work,
 				   work->plan->groups[group - run->plan->objects->groups].entry,
-				   "could not restore %s: %s", what, error);
+				   large_object_group_text(group, "could not restore large object %u",
+										   "could not restore %d large objects, %u to %u"),
+				   error);
 	else
 		run_event_objects(run, "objects_end", group);
-	free(what);
 	*left_out = error != NULL;
 	for (int i = 0; i < group->n_oids; i++)
 		run->results->objects[group->first_object + i].incomplete = *left_out;
@@ -975,10 +964,21 @@ static char *
 restore_worker_describe_job(void *arg, int no, int step)
 {
 	RestoreWork *work = arg;
+	const DumpPlan *plan = work->run->plan;
+	const Job  *job;
 
 	if (no >= work->n_jobs)
-		return pg_strdup("large tables");
-	return dump_plan_describe_job(work->run->plan, work->first_job + no, step);
+		return pg_strdup("The worker was restoring large tables.");
+	job = &plan->queue->jobs[work->first_job + no];
+	if (job->kind == JOB_LARGE_OBJECTS)
+		return large_object_group_text(&plan->objects->groups[job->first],
+									   "The worker was restoring large object %u.",
+									   "The worker was restoring %d large objects, %u to %u.");
+	return data_files_text(&plan->queue->files[job->first + (job->at_once ? 0 : Max(step, 0))],
+						   job->at_once ? job->n : 1, plan->tables,
+						   "The worker was restoring table %s.",
+						   "The worker was restoring chunk %d of %d of table %s.",
+						   "The worker was restoring %d chunks of table %s.");
 }
 
 WorkerTask
@@ -986,7 +986,7 @@ restore_worker_task(RestoreWork *work)
 {
 	WorkerTask	task = {
 		.arg = work,
-		.job_detail = "The worker was restoring %s.",
+		.job_detail = "%s",
 		.max_retries = (int) work->run->options->retries,
 		.outlives_kill = true,
 		.has_slots = true,
