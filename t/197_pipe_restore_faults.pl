@@ -296,7 +296,7 @@ foreach my $jobs ('-j1', '-j3')
 	my ($events, $metrics) = (new_path('events'), new_path('metrics'));
 	$db = pipe_copy();
 	$err = pipe_failed($db, 'other rows first', failing_command($stock_plain, $big, $attempts), '--retries=2', @pieces, "--log-json=$events", "--metrics=$metrics");
-	like($err, qr/error: could not read data of entry \d+, TABLE DATA "[^"]*": its beginning differs from what was read before\n.*^pg_parrestore: hint: The committed rows might be wrong\.  Run the same command without --resume, /ms, 'other rows first: message');
+	like($err, qr/error: could not read data of entry \d+, TABLE DATA "[^"]*": the beginning of the data differs from the data that was read before\n.*^pg_parrestore: hint: The committed rows might be wrong\.  Run the same command without --resume, /ms, 'other rows first: message');
 	unlike($err, qr/with --resume\.$/m, 'other rows first: no advice to resume');
 	is(scalar(() = slurp_file($events) =~ /"event":"retry","[^\n]*big/g), 2, 'other rows first: events of retries');
 	like(slurp_file($metrics), qr/^pg_pardump_retries\{[^\n]*\} 2$/m, 'other rows first: retries in the metrics of a failed run');
@@ -304,7 +304,7 @@ foreach my $jobs ('-j1', '-j3')
 	$count = new_path('count');
 	$attempts = "echo >>$count; case \$(wc -l <$count) in 1) $right; exit 3;; 2) sed '1s/^[0-9]*/-1/' $stock_plain/$big;; *) exec cat $stock_plain/$big;; esac";
 	like(piped_ok(pipe_copy(), 'other rows once', failing_command($stock_plain, $big, $attempts), '--retries=2', @pieces),
-		qr/warning: the command for a file failed; retry 2 of 2 [^\n]*\n[^\n]*its beginning differs from what was read before\.\n/, 'other rows once: message');
+		qr/warning: the command for a file failed; retry 2 of 2 [^\n]*\n[^\n]*the beginning of the data differs from the data that was read before\.\n/, 'other rows once: message');
 }
 
 # A worker is killed after all pieces were committed, but before the leader knows, because the

@@ -53,7 +53,7 @@ foreach my $try ([ 'shorter rows', 's/[a-f]//g' ], [ 'longer rows', 's/a/aaaaa/g
 	foreach my $attempt (1, 2)
 	{
 		$err = pipe_failed($db, "$what, resumed, $attempt", "cat $stock/%f", '--resume', '-j2', @pieces);
-		restart_ok($err, 'its beginning differs from what was read before', "$what, resumed, $attempt");
+		restart_ok($err, 'the beginning of the data differs from the data that was read before', "$what, resumed, $attempt");
 	}
 	is(rows_of($db, 'big'), $n, "$what: no row is added");
 }
@@ -78,7 +78,7 @@ foreach my $try ([ 'shorter rows', 's/[a-f]//g' ], [ 'longer rows', 's/a/aaaaa/g
 	pipe_failed($db, 'more rows', failing_command($dir, $name, "head -c 262144 $dir/$name; seq -f '%%063.0f' 5000 9000; exit 3"), '--retries=0', '-j1', @pieces);
 	cmp_ok(rows_of($db, 'even'), '>', 4096, 'more rows: further rows are committed');
 	my $err = pipe_failed($db, 'more rows, resumed', "cat $dir/%f", '--resume', @pieces);
-	restart_ok($err, 'its rows differ from those that were committed before', 'more rows, resumed');
+	restart_ok($err, 'the rows differ from the rows that were committed before', 'more rows, resumed');
 }
 
 # ---- a worker is killed, and the command returns the same or other rows to the next worker
@@ -98,7 +98,7 @@ foreach my $try ([ 'the same rows', "cat $stock/$big" ], [ 'other rows', "sed 's
 	if ($try->[0] eq 'other rows')
 	{
 		is($rc, 1, "$what: exit code");
-		restart_ok($run->{err}, 'its rows differ from those that were committed before', $what);
+		restart_ok($run->{err}, 'the rows differ from the rows that were committed before', $what);
 	}
 	else
 	{

@@ -15,7 +15,7 @@
 
 struct ArchiveMember
 {
-	char	   *what;			/* for messages */
+	const TocEntry *entry;		/* for messages */
 	CustomBlocks *blocks;		/* NULL in a directory */
 	DataReader *reader;
 	char	   *ahead;			/* bytes that were read ahead, or NULL */
@@ -32,10 +32,10 @@ struct ArchiveMember
 #define MARK_BYTES ((int) sizeof(ARCHIVE_END_OF_ROWS) - 1)
 
 char *
-archive_member_describe(const TocEntry *entry)
+archive_member_problem(const TocEntry *entry, const char *problem)
 {
-	return psprintf("data of entry %d, %s \"%s\"", entry->dump_id, entry->desc,
-					entry->tag);
+	return psprintf("could not read data of entry %d, %s \"%s\": %s",
+					entry->dump_id, entry->desc, entry->tag, problem);
 }
 
 /* ----------
@@ -55,7 +55,6 @@ archive_member_block(const Archive *archive, const TocEntry *entry,
 	CustomBlockType found_type;
 	int			dump_id;
 	const char *wrong = NULL;
-	char	   *what;
 	CustomBlocks *blocks = custom_block_new(archive->fd);
 
 	/*
@@ -76,9 +75,7 @@ archive_member_block(const Archive *archive, const TocEntry *entry,
 		return blocks;
 
 	custom_block_free(blocks);
-	what = archive_member_describe(entry);
-	*problem = psprintf("could not read %s: %s", what, wrong);
-	free(what);
+	*problem = archive_member_problem(entry, wrong);
 	return NULL;
 }
 
@@ -106,7 +103,7 @@ open_file(ArchiveMember *member, const Archive *archive, const TocEntry *entry,
 		member->reader = archive_read_open(archive, entry->filename,
 										   archive->toc->method, &wrong);
 	if (member->reader == NULL)
-		*problem = psprintf("could not read %s: %s", member->what, wrong);
+		*problem = archive_member_problem(entry, wrong);
 	return member->reader != NULL;
 }
 
@@ -116,7 +113,7 @@ archive_member_open(const Archive *archive, const TocEntry *entry,
 {
 	ArchiveMember *member = pg_malloc0(sizeof(ArchiveMember));
 
-	member->what = archive_member_describe(entry);
+	member->entry = entry;
 	if (archive->kind == ARCHIVE_CUSTOM ?
 		open_block(member, archive, entry, problem) :
 		open_file(member, archive, entry, problem))
@@ -237,8 +234,8 @@ archive_member_send_rows(ArchiveMember *member, Sink *sink, char *const *stop)
 char *
 archive_member_error(const ArchiveMember *member)
 {
-	return psprintf("could not read %s: %s", member->what,
-					data_reader_error(member->reader));
+	return archive_member_problem(member->entry,
+								  data_reader_error(member->reader));
 }
 
 uint64
@@ -255,7 +252,6 @@ archive_member_close(ArchiveMember *member)
 	if (member->blocks)
 		custom_block_free(member->blocks);
 	free(member->ahead);
-	free(member->what);
 	free(member);
 }
 

@@ -49,8 +49,9 @@ extern bool archive_member_read_ahead(ArchiveMember *member, size_t size);
 extern char *archive_member_send_rows(ArchiveMember *member, Sink *sink,
 									  char *const *stop);
 
-/* Describes the data of an entry, for messages; owned. */
-extern char *archive_member_describe(const TocEntry *entry);
+/* The error message about a problem with the data of an entry; owned. */
+extern char *archive_member_problem(const TocEntry *entry,
+									const char *problem);
 
 /* Returns the error message; owned. */
 extern char *archive_member_error(const ArchiveMember *member);

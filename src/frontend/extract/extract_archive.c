@@ -688,7 +688,7 @@ extract_archive_run(void *arg, int frame, volatile int *step)
 static char *
 extract_archive_describe(void *arg, int job, int step)
 {
-	return psprintf("file \"%s\"", ((Extraction *) arg)->path);
+	return pg_strdup(((Extraction *) arg)->path);
 }
 
 /* ----------
@@ -760,7 +760,7 @@ extract_archive(const char *path, CompressMethod method,
 	};
 	const WorkerTask task = {
 		.arg = &extraction,
-		.job_detail = "The worker was extracting %s.",
+		.job_detail = "The worker was extracting file \"%s\".",
 		.start = extract_archive_start,
 		.run = extract_archive_run,
 		.describe = extract_archive_describe,

@@ -104,8 +104,7 @@ analyze_describe_job(void *arg, int job, int step)
 {
 	AnalyzeRun *run = arg;
 
-	return psprintf("table %s",
-					printable(PQgetvalue(run->relations, job, ASK_NAME)));
+	return pg_strdup(printable(PQgetvalue(run->relations, job, ASK_NAME)));
 }
 
 void
@@ -116,7 +115,7 @@ analyze_target(const Target *target, const DumpTables *tables, const Toc *toc)
 	int			n_done = 0;
 	WorkerTask	task = {
 		.arg = &run,
-		.job_detail = "The worker was analyzing %s.",
+		.job_detail = "The worker was analyzing table %s.",
 		.max_retries = (int) target->options->retries,
 		.outlives_kill = true,
 		.has_slots = true,

@@ -332,8 +332,7 @@ restore_pieces_report(void *arg, const char *problem)
 	 * End the run, because the command may succeed when --resume runs it
 	 * again.
 	 */
-	pg_log_error("could not read %s: %s",
-				 archive_member_describe(run->rows->entry), problem);
+	pg_log_error("%s", archive_member_problem(run->rows->entry, problem));
 	end_restore(run, false);
 }
 
@@ -346,6 +345,8 @@ restore_pieces_report(void *arg, const char *problem)
 
 /* Read this many bytes at a time to skip text that was read before. */
 #define SKIP_BYTES (128 * 1024)
+
+#define BEGINNING_DIFFERS "the beginning of the data differs from the data that was read before"
 
 /* A text that is being read. */
 typedef struct PieceText
@@ -386,9 +387,13 @@ restore_pieces_open(void *arg)
 		problem = open_member(text);
 	if (problem == NULL)
 		return text;
-	restore_pieces_report(run, problem);
-	free(problem);
 	free(text);
+	if (run->loader->archive->commands)
+	{
+		pg_log_error("%s", problem);
+		end_restore(run, false);
+	}
+	restore_pieces_fail(run, problem);
 	return NULL;
 }
 
@@ -415,8 +420,8 @@ text_problem(const PieceText *text, ssize_t len)
 	 */
 	if (len == 0 && text->run->loader->archive->commands &&
 		memcmp(text->tail, ARCHIVE_END_OF_ROWS, MARK_BYTES) != 0)
-		return psprintf("could not read %s: the line that ends the rows is missing",
-						archive_member_describe(text->run->rows->entry));
+		return archive_member_problem(text->run->rows->entry,
+									  "the line that ends the rows is missing");
 	return NULL;
 }
 
@@ -462,12 +467,12 @@ read_up_to(PieceText *text, uint64 end, pg_crc32c crc)
 	}
 	free(buf);
 	if (problem == NULL && text->taken < end)
-		problem = psprintf("could not read %s: it has become shorter",
-						   archive_member_describe(text->run->rows->entry));
+		problem = archive_member_problem(text->run->rows->entry,
+										 "the data is shorter than before");
 	if (problem == NULL && !EQ_CRC32C(text->crc, crc))
 	{
-		problem = psprintf("could not read %s: its beginning differs from what was read before",
-						   archive_member_describe(text->run->rows->entry));
+		problem = archive_member_problem(text->run->rows->entry,
+										 BEGINNING_DIFFERS);
 		text->differs = true;
 	}
 	return problem;
@@ -554,8 +559,8 @@ restore_pieces_compare(void *arg, uint64 piece, pg_crc32c crc)
 	free(name);
 	if (line && line->crc == crc)
 		return;
-	pg_log_error("could not read %s: its beginning differs from what was read before",
-				 archive_member_describe(run->rows->entry));
+	pg_log_error("%s", archive_member_problem(run->rows->entry,
+											  BEGINNING_DIFFERS));
 	end_restore(run, true);
 }
 
@@ -577,8 +582,8 @@ check_committed(const PieceRun *run)
 	used.crcs += run->shared->failed->crcs;
 	if (used.n == last.n && used.crcs == last.crcs)
 		return;
-	pg_log_error("could not read %s: its rows differ from those that were committed before",
-				 archive_member_describe(run->rows->entry));
+	pg_log_error("%s", archive_member_problem(run->rows->entry,
+											  "the rows differ from the rows that were committed before"));
 	end_restore(run, true);
 }
 
