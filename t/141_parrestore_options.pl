@@ -303,7 +303,7 @@ foreach my $options (['-l'], [ '-f', '-' ], [ '-f', '-', '-s' ])
 		my $db = empty_copy($node, 'modes', "by_stock_$what");
 		my ($rc, undef, $err) = run_parrestore($node, $db, pop @options, @options);
 		is($rc, 0, "$what: exit code");
-		like($err, qr/^pg_parrestore: warning: falling back to pg_restore: .*\n\z/, "$what: message");
+		like($err, qr/^pg_parrestore: warning: falling back to pg_restore\npg_parrestore: detail: .*\.\n\z/, "$what: message");
 		same_database_ok($node, $db, fingerprint($node, 'modes'), schema_text($node, 'modes'), $what);
 	}
 	($rc, undef, $err) = run_program('pg_parrestore', '-d', $node->connstr('postgres'), '--progress', $tar);

@@ -335,7 +335,10 @@ restore_plan_leave_to_stock(const char *program, const Options *options,
 {
 	restore_options_check_stock(options, reason);
 	if (*reason)
-		pg_log_warning("falling back to pg_restore: %s", reason);
+	{
+		pg_log_warning("falling back to pg_restore");
+		pg_log_warning_detail("%s", message_sentence(reason));
+	}
 	stock_list_become(program, options);
 }
 
