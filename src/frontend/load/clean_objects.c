@@ -163,7 +163,7 @@ NAMED_IN_SCHEMA("pg_opfamily", "opfnamespace", \
  * of the target with these names, and the obstacle to their DROP, or NULL: a
  * relation is of another kind, or the object belongs to an extension, or to a
  * role that is neither the one in $6 (the session's if that is NULL) nor one
- * of which it is a member.
+ * of which it is a member.  The obstacle is a code, which add_object() shows.
  */
 #define PLANNED_PARAMS 6
 
@@ -207,16 +207,15 @@ FUNCTIONS OPERATORS OTHERS SUBSCRIPTIONS \
 "SELECT o.classid::pg_catalog.oid, o.objid, p.how, pg_catalog.max(p.no), COALESCE(" \
 "CASE WHEN o.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass" \
 " AND p.kind OPERATOR(pg_catalog.<>) " RELATION_KIND("o.objid") \
-" THEN pg_catalog.concat('cannot be dropped by DROP ', p.kind) END," \
-" (SELECT pg_catalog.concat('belongs to ', pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0))" \
+" THEN pg_catalog.concat('k', p.kind) END," \
+" (SELECT pg_catalog.concat('o', pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0))" \
 " FROM pg_catalog.pg_depend d WHERE " IS_SAME("d", "o") \
 " AND d.objsubid OPERATOR(pg_catalog.=) 0" \
 " AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog.\"char\")," \
 " CASE WHEN NOT (pg_catalog.pg_has_role(r.oid, o.owner, 'USAGE')" \
 " OR pg_catalog.pg_has_role(r.oid, o.schema_owner, 'USAGE'))" \
-" THEN pg_catalog.concat('belongs to ', CASE WHEN o.owner OPERATOR(pg_catalog.=) " NO_ROLE \
-" THEN 'superusers'" \
-" ELSE pg_catalog.concat('role ', pg_catalog.pg_get_userbyid(o.owner)) END) END)" \
+" THEN CASE WHEN o.owner OPERATOR(pg_catalog.=) " NO_ROLE " THEN 's'" \
+" ELSE pg_catalog.concat('r', pg_catalog.pg_get_userbyid(o.owner)) END END)" \
 " FROM objects o JOIN planned p" \
 " ON p.catalog OPERATOR(pg_catalog.=) o.classid" \
 " AND p.schema OPERATOR(pg_catalog.=) o.schema" \
@@ -385,7 +384,7 @@ catalog_of(const TocEntry *entry)
  * contains their number.
  */
 #define KEEPERS_QUERY(by, more) KEEPERS(by) more \
-") SELECT k.name, pg_catalog.concat('depends on ', pg_catalog.min(k.depends_on))," \
+") SELECT k.name, pg_catalog.concat('d', pg_catalog.min(k.depends_on))," \
 " pg_catalog.count(*) OVER () FROM (" \
 "SELECT COALESCE(pg_catalog.pg_describe_object(i.refclassid, i.refobjid, 0)," \
 " pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid))," \
@@ -596,6 +595,30 @@ large_objects_param(const RestoreSchedule *schedule)
  */
 
 /*
+ * Add an object to a list, with the reason why it stays: a letter, which a
+ * name may follow.
+ */
+static void
+add_object(PQExpBuffer list, const char *name, const char *reason)
+{
+	static const struct
+	{
+		char		code;
+		const char *text;
+	}			texts[] = {
+		{'d', "%s (depends on %s)"},
+		{'k', "%s (cannot be dropped by DROP %s)"},
+		{'o', "%s (belongs to %s)"},
+		{'r', "%s (belongs to role %s)"},
+		{'s', "%s (belongs to superusers)"}
+	};
+
+	for (int i = 0; i < (int) lengthof(texts); i++)
+		if (reason[0] == texts[i].code)
+			units_names_add(list, psprintf(texts[i].text, name, reason + 1));
+}
+
+/*
  * Append the results of a query as a list, with the second column as the
  * reason.  Returns the number of all objects.
  */
@@ -608,9 +631,7 @@ list_objects(PGconn *conn, const Options *options, const char *query,
 	int			n = n_shown == 0 ? 0 : session_number(res, 0, 2, 1, INT_MAX);
 
 	for (int i = 0; i < n_shown; i++)
-		appendPQExpBuffer(list, "%s%s (%s)", i > 0 ? ", " : "",
-						  printable(PQgetvalue(res, i, 0)),
-						  printable(PQgetvalue(res, i, 1)));
+		add_object(list, PQgetvalue(res, i, 0), PQgetvalue(res, i, 1));
 	return n;
 }
 
@@ -697,10 +718,10 @@ list_tables(const PGresult *res, const DumpTables *tables, bool own_reason,
 
 		if (PQgetisnull(res, i, 1) == own_reason || n++ >= OBJECTS_SHOWN)
 			continue;
-		units_names_add(list, tables->tables[no].name);
 		if (own_reason)
-			appendPQExpBuffer(list, " (%s)",
-							  printable(PQgetvalue(res, i, 1)));
+			add_object(list, tables->tables[no].name, PQgetvalue(res, i, 1));
+		else
+			units_names_add(list, tables->tables[no].name);
 	}
 	return n;
 }

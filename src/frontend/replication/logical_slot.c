@@ -508,14 +508,14 @@ logical_slot_drop_at_exit(void *arg)
  * point.
  */
 static const char writers_query[] =
-"SELECT pg_catalog.pg_is_in_recovery(), (SELECT what FROM ("
-"SELECT pg_catalog.format('process %s, of user \"%s\" on database \"%s\", since %s',"
-" pid, usename, datname, xact_start), xact_start"
+"SELECT pg_catalog.pg_is_in_recovery(), w.pid, w.gid, w.owner, w.database, w.since"
+" FROM (SELECT) AS one LEFT JOIN ("
+"SELECT pid, NULL, usename, datname, xact_start"
 " FROM pg_catalog.pg_stat_activity WHERE backend_xid IS NOT NULL"
 " UNION ALL "
-"SELECT pg_catalog.format('\"%s\", prepared by \"%s\" on database \"%s\", since %s',"
-" gid, owner, database, prepared), prepared"
-" FROM pg_catalog.pg_prepared_xacts) w (what, since) ORDER BY since LIMIT 1)";
+"SELECT NULL, gid, owner, database, prepared"
+" FROM pg_catalog.pg_prepared_xacts) w (pid, gid, owner, database, since) ON true"
+" ORDER BY w.since LIMIT 1";
 
 /*
  * Report which transaction the slot waits for.  A slot becomes consistent
@@ -533,8 +533,17 @@ explain_wait(PGconn *conn, const char *name)
 	if (result_is_true(res, 0, 0))
 		pg_log_warning_hint("On a standby, creating the slot also waits for a record of running transactions from the primary; run SELECT pg_log_standby_snapshot() on the primary to write one.");
 	else if (!PQgetisnull(res, 0, 1))
-		pg_log_warning_detail("The oldest transaction is that of %s.",
-							  PQgetvalue(res, 0, 1));
+		pg_log_warning_detail("The oldest transaction is that of process %s, of user \"%s\" on database \"%s\", since %s.",
+							  PQgetvalue(res, 0, 1),
+							  printable(PQgetvalue(res, 0, 3)),
+							  printable(PQgetvalue(res, 0, 4)),
+							  PQgetvalue(res, 0, 5));
+	else if (!PQgetisnull(res, 0, 2))
+		pg_log_warning_detail("The oldest transaction is \"%s\", prepared by user \"%s\" on database \"%s\", since %s.",
+							  printable(PQgetvalue(res, 0, 2)),
+							  printable(PQgetvalue(res, 0, 3)),
+							  printable(PQgetvalue(res, 0, 4)),
+							  PQgetvalue(res, 0, 5));
 }
 
 /*
