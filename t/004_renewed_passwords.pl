@@ -307,11 +307,11 @@ SH
 
 refused_ok(qr/password command failed: .*exit code 3: no token today\n\tnor tomorrow$/m, 'a command that fails', '-d', as_app('shop'),
 	q{--password-command=echo no token today >&2; echo nor tomorrow >&2; exit 3});
-refused_ok(qr/password command failed: its output is empty$/m, 'a command that prints nothing', '-d', as_app('shop'),
+refused_ok(qr/the output of the password command is empty$/m, 'a command that prints nothing', '-d', as_app('shop'),
 	'--password-command=true');
-refused_ok(qr/password command failed: its output is longer than/, 'a command that prints without end', '-d', as_app('shop'),
+refused_ok(qr/the output of the password command is longer than/, 'a command that prints without end', '-d', as_app('shop'),
 	q{--password-command=head -c 100000 /dev/zero | tr '\0' x});
-refused_ok(qr/password command failed: its output contains a null byte/, 'a command that prints a null byte', '-d', as_app('shop'),
+refused_ok(qr/the output of the password command contains a null byte/, 'a command that prints a null byte', '-d', as_app('shop'),
 	q{--password-command=printf 'a\000b'});
 refused_ok(qr/options --password-command and -W\/--password cannot be used together/, 'a prompt, too', '-W',
 	"--password-command=$command", as_app('shop'));
@@ -319,7 +319,7 @@ refused_ok(qr/invalid value "" for option --password-command/, 'no command', '--
 {
 	local $ENV{PGCONNECT_TIMEOUT} = 1;
 	my $long = 3000 + int rand 1e6;
-	refused_ok(qr/password command failed: it did not finish within 1 s/, 'a command that hangs', '-d', as_app('shop'),
+	refused_ok(qr/password command did not finish within 1 s/, 'a command that hangs', '-d', as_app('shop'),
 		"--password-command=sleep $long & sleep $long; true");
 	wait_until('the processes of a command that hangs are killed', sub { return command_lines() !~ /\x{0}$long\x{0}/; });
 }

@@ -538,12 +538,13 @@ wait_for_command(CommandRun *run)
 		if (gone < 0)
 			pg_fatal("%s() failed: %m", "waitpid");
 		if (gone == 0 && clock_monotonic_ms() > until)
-			return psprintf("it did not finish within %d s", timeout_s());
+			return psprintf("password command did not finish within %d s", timeout_s());
 	}
 	for (int i = 0; i < LAST_READS && (run->out_fd >= 0 || run->err_fd >= 0) &&
 		 hear_command(run, 0); i++)
 		;
-	return status == 0 ? NULL : wait_result_to_str(status);
+	return status == 0 ? NULL :
+		psprintf("password command failed: %s", wait_result_to_str(status));
 }
 
 /*
@@ -558,13 +559,15 @@ check_output(PQExpBuffer out)
 	if (newline)
 		out->len = newline - out->data;
 	else if (out->len >= PASSWORD_BYTES)
-		return psprintf("its output is longer than %d bytes", PASSWORD_BYTES - 1);
+		return psprintf("the output of the password command is longer than %d bytes",
+						PASSWORD_BYTES - 1);
 	if (out->len > 0 && out->data[out->len - 1] == '\r')
 		out->len--;
 	out->data[out->len] = '\0';
 	if (strlen(out->data) != out->len)
-		return pg_strdup("its output contains a null byte");
-	return out->len == 0 ? pg_strdup("its output is empty") : NULL;
+		return pg_strdup("the output of the password command contains a null byte");
+	return out->len > 0 ? NULL :
+		pg_strdup("the output of the password command is empty");
 }
 
 /* Record the error, with the messages of the command. */
@@ -576,8 +579,8 @@ password_command_note_failure(LastRun *last, const char *problem, PQExpBuffer er
 	while (err->len > 0 && strchr("\r\n", err->data[err->len - 1]))
 		err->data[--err->len] = '\0';
 	words = printable_message(err->data);
-	snprintf(last->failure, sizeof(last->failure), "%s%s%s", problem,
-			 *words ? ": " : "", words);
+	snprintf(last->failure, sizeof(last->failure), *words ? "%s: %s" : "%s",
+			 problem, words);
 	free(words);
 }
 
@@ -678,7 +681,7 @@ password_command_run(PasswordCommand *command, const char **failure)
 	free(command->password);
 	free(command->failure);
 	command->password = pg_strdup(last->password);
-	command->failure = psprintf("password command failed: %s", last->failure);
+	command->failure = pg_strdup(last->failure);
 	failed = last->failed;
 
 	/*
