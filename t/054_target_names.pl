@@ -64,7 +64,7 @@ sub copy_of
 			"--copy-format=$format", '--max-table-segment-pages=64') };
 }
 
-my $given_away = qr/could not write rows: the name of the table now refers to another table\n.*Statement was: COPY s\.t /;
+my $given_away = qr/could not write rows\n.*detail: The name of the table now refers to another table\.\n.*Statement was: COPY s\.t /;
 
 # ---- between two chunks
 
@@ -125,7 +125,7 @@ foreach my $format (qw(text binary))
 	{
 		my ($what, $give, $take, @options) = @$case;
 		foreach my $start (
-			[ 'copy', qr/could not write rows: the name of the table now refers to another table\n.*COPY [rs]\.[tu] /,
+			[ 'copy', qr/could not write rows\n.*detail: The name of the table now refers to another table\.\n.*COPY [rs]\.[tu] /,
 				sub { start_copy($source, 'small', $target->connstr('small'), '-a', '-j1', '--copy-format=text', @options) } ],
 			[ 'restore', qr/COPY failed for table [rs]\.[tu]: the name of the table now refers to another table\n/,
 				sub { start_parrestore($target, 'small', $archive, '-a', '-j1', @options) } ])
@@ -169,7 +169,7 @@ foreach my $format (qw(text binary))
 	my $copy = swapped(sub { start_copy($source, 'emptied', $target->connstr('emptied'), '-j1') }, 'emptied');
 	open_gate();
 	is(end_dump($copy), 1, 'a table that is emptied first: exit code') or diag($copy->{err});
-	like($copy->{err}, qr/could not truncate table s\.t: the name of the table now refers to another table\n.*hint: Do not rename or replace tables/,
+	like($copy->{err}, qr/could not truncate table s\.t\n.*detail: The name of the table now refers to another table\.\n.*hint: Do not rename or replace tables/,
 		'a table that is emptied first: message');
 	is(value($target, 'emptied', 'SELECT v FROM s.t'), 'theirs', 'a table that is emptied first: not the other one');
 	hold();

@@ -276,7 +276,8 @@ is_locked(PGconn *conn, Oid table, const char *mode)
 void
 sink_target_refuse(const char *statement)
 {
-	pg_log_error("could not write rows: %s", SINK_TARGET_OTHER_TABLE);
+	pg_log_error("could not write rows");
+	pg_log_error_detail("%s", message_sentence(SINK_TARGET_OTHER_TABLE));
 	pg_log_error_detail("Statement was: %s", statement);
 	pg_fatal_hint(SINK_TARGET_HINT);
 }
@@ -362,8 +363,8 @@ sink_target_truncate(PGconn *conn, const char *name, Oid table)
 	target_command(conn, sql);
 	if (!is_locked(conn, table, "AccessExclusiveLock"))
 	{
-		pg_log_error("could not truncate table %s: %s", printable(name),
-					 SINK_TARGET_OTHER_TABLE);
+		pg_log_error("could not truncate table %s", printable(name));
+		pg_log_error_detail("%s", message_sentence(SINK_TARGET_OTHER_TABLE));
 		pg_fatal_hint(SINK_TARGET_HINT);
 	}
 }
