@@ -58,7 +58,7 @@ foreach my $try (
 	my @options = ('-j2', '--stall-timeout=1', $not_early);
 	my $flag = new_path('flag');
 	my $said = piped_ok(pipe_copy(), "$what, once", failing_command($ours, $file, $command, $flag), @options, '--retries=1');
-	like($said, qr/\Apg_parrestore: warning: the command for a file failed; retry 1 of 1 in 0\.5 s\npg_parrestore: detail: [^\n]*(?i:$message)[^\n]*\npg_parrestore: detail: Command was: /, "$what, once: message");
+	like($said, qr/\Apg_parrestore: warning: the command for a file failed; retry 1 of 1 in 0\.5 s\npg_parrestore: detail: [^\n]*$message[^\n]*\npg_parrestore: detail: Command was: /, "$what, once: message");
 	is(scalar(() = $said =~ /^pg_parrestore: (?:warning|error): /mg), 1, "$what, once: no other message");
 
 	$db = pipe_copy();
@@ -98,19 +98,19 @@ like($err, qr/command for file "toc\.dat" returned more than 512 MB\n/, 'endless
 
 # toc.dat, the manifest and large objects
 foreach my $try (
-	[ 'toc.dat', 'exit 3', qr/command for file "toc\.dat" failed/ ],
-	[ 'toc.dat', "head -c 100 $ours/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" is damaged: / ],
-	[ 'toc.dat', "cat $plain/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" does not match its checksum in the manifest/ ],
-	[ $manifest_name, 'exit 3', qr/command for file "\Q$manifest_name\E" failed/ ],
-	[ $manifest_name, "head -c 1000 $ours/$manifest_name", qr/command for file "\Q$manifest_name\E" returned a damaged manifest: its own checksum does not match/ ],
-	(map { my $name = s/.*\///r; [ $name, 'exit 3', qr/could not read the list of large objects: [^\n]*command for file "\Q$name\E" failed/ ] } glob "$ours/blobs*.toc"),
-	[ 'blob_1003.dat.gz', 'exit 3', qr/could not read large objects of entry \d+: command for file "blob_1003\.dat\.gz" failed/ ],
-	[ 'blob_1003.dat.gz', "cat $ours/blob_1004.dat.gz", qr/large objects of entry \d+: command for file "blob_1003\.dat\.gz" returned / ])
+	[ 'toc.dat', 'exit 3', qr/command for file "toc\.dat" failed/i ],
+	[ 'toc.dat', "head -c 100 $ours/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" is damaged: /i ],
+	[ 'toc.dat', "cat $plain/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" does not match its checksum in the manifest/i ],
+	[ $manifest_name, 'exit 3', qr/command for file "\Q$manifest_name\E" failed/i ],
+	[ $manifest_name, "head -c 1000 $ours/$manifest_name", qr/command for file "\Q$manifest_name\E" returned a damaged manifest: its own checksum does not match/i ],
+	(map { my $name = s/.*\///r; [ $name, 'exit 3', qr/could not read the list of large objects of entry \d+: command for file "\Q$name\E" failed/i ] } glob "$ours/blobs*.toc"),
+	[ 'blob_1003.dat.gz', 'exit 3', qr/could not read large objects of entry \d+: command for file "blob_1003\.dat\.gz" failed/i ],
+	[ 'blob_1003.dat.gz', "cat $ours/blob_1004.dat.gz", qr/large objects of entry \d+: command for file "blob_1003\.dat\.gz" returned /i ])
 {
 	my ($name, $command, $message) = @$try;
 	my $what = "$name, $command" =~ s/\/\S*\///gr;
 	my $said = piped_ok(pipe_copy(), "$what, once", failing_command($ours, $name, $command, new_path('flag')), '--retries=1', '-j2', $not_early);
-	like($said, qr/^pg_parrestore: warning: the command for a file failed; [^\n]*\npg_parrestore: detail: [^\n]*(?i:$message)/, "$what, once: message");
+	like($said, qr/^pg_parrestore: warning: the command for a file failed; [^\n]*\npg_parrestore: detail: [^\n]*$message/, "$what, once: message");
 	$said = pipe_failed(pipe_copy(), $what, failing_command($ours, $name, $command), '--retries=1', '-j2', $not_early);
 	like($said, qr/^pg_parrestore: error: [^\n]*$message/m, "$what: message");
 	like($said, qr/^pg_parrestore: detail: The command was run 2 times\.$/m, "$what: attempts");
@@ -147,7 +147,7 @@ foreach my $try ([ $stock, qr/the compressed data is truncated/ ], [ $stock_plai
 	my ($dir, $message) = @$try;
 	my $name = table_file($dir, 'small');
 	my $what = "stock, $message";
-	like(piped_ok(pipe_copy(), "$what, once", failing_command($dir, $name, "head -c 100 $dir/$name", new_path('flag')), '--retries=1', $not_early), qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*(?i:$message)\.\n/, "$what, once: message");
+	like(piped_ok(pipe_copy(), "$what, once", failing_command($dir, $name, "head -c 100 $dir/$name", new_path('flag')), '--retries=1', $not_early), qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*$message\.\n/, "$what, once: message");
 	$db = pipe_copy();
 	like(pipe_failed($db, $what, failing_command($dir, $name, "head -c 100 $dir/$name"), '--retries=0'), qr/error: [^\n]*"small": [^\n]*$message|error: $message/, "$what: message");
 	is(value($node, $db, 'SELECT count(*) FROM small'), 0, "$what: no row is committed");
@@ -159,19 +159,19 @@ foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
 {
 	my ($second) = (split /\n/, slurp_file("$stock_plain/$name"))[1];
 	foreach my $try (
-		[ 'true', qr/command for file "\Q$name\E" returned no large objects/ ],
-		[ "head -n 1 $stock_plain/$name", qr/command for file "\Q$name\E" returned 1 large object instead of 6/ ],
-		[ "sed '1s/.*/$second/' $stock_plain/$name", qr/command for file "\Q$name\E" returned other large objects than "toc\.dat" lists/ ],
-		[ "head -c 20 $stock_plain/$name", qr/invalid list of large objects|command for file "\Q$name\E" returned 1 large object instead of 6/ ])
+		[ 'true', qr/command for file "\Q$name\E" returned no large objects/i ],
+		[ "head -n 1 $stock_plain/$name", qr/command for file "\Q$name\E" returned 1 large object instead of 6/i ],
+		[ "sed '1s/.*/$second/' $stock_plain/$name", qr/command for file "\Q$name\E" returned other large objects than "toc\.dat" lists/i ],
+		[ "head -c 20 $stock_plain/$name", qr/invalid list of large objects|command for file "\Q$name\E" returned 1 large object instead of 6/i ])
 	{
 		my ($command, $message) = @$try;
 		my $what = "list of large objects, $command" =~ s/\S*\///gr;
 		my $once = failing_command($stock_plain, $name, $command, new_path('flag'));
-		like(piped_ok(pipe_copy(), "$what, once", $once, '--retries=1'), qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*detail: Could not read the list of large objects: [^\n]*$message\.\n/, "$what, once: message");
+		like(piped_ok(pipe_copy(), "$what, once", $once, '--retries=1'), qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*detail: [^\n]*$message\.\n/, "$what, once: message");
 		my $always = failing_command($stock_plain, $name, $command);
 		$db = pipe_copy();
 		$err = pipe_failed($db, $what, $always, '--retries=1');
-		like($err, qr/error: could not read the list of large objects: [^\n]*$message\n[^\n]*Command was: f=\Q$name\E;.*The command was run 2 times\./s, "$what: message");
+		like($err, qr/error: [^\n]*$message\n[^\n]*Command was: f=\Q$name\E;.*The command was run 2 times\./s, "$what: message");
 		is(value($node, $db, 'SELECT count(*) FROM pg_largeobject_metadata'), 0, "$what: nothing is restored");
 		is((run_program('pg_restore', '-s', '-d', $node->connstr($db), $stock_plain))[0], 0, "$what, -a: definitions");
 		like(pipe_failed($db, "$what, -a", $always, '--retries=0', '-a'), qr/error: [^\n]*$message/, "$what, -a: message");
@@ -179,7 +179,7 @@ foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
 		{
 			my ($rc, $out, $said) = run_program('pg_pardump', '--verify', '--retries=1', '--pipe=' . failing_command($stock_plain, $name, $command, $flag));
 			is($rc, defined $flag ? 0 : 1, "$what, --verify: exit code");
-			like($said, $flag ? qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*detail: (?i:$message)\.\n/ : qr/error: $message/, "$what, --verify: message");
+			like($said, $flag ? qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*detail: $message\.\n/ : qr/error: $message/, "$what, --verify: message");
 		}
 	}
 	# a list that does not end

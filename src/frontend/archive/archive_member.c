@@ -288,22 +288,12 @@ struct ArchiveObjects
 	char	   *error;
 };
 
-static void archive_member_fail(ArchiveObjects *objects, const char *format,...)
-			pg_attribute_printf(2, 3);
-
 static void
-archive_member_fail(ArchiveObjects *objects, const char *format,...)
+archive_member_fail(ArchiveObjects *objects, const char *problem)
 {
-	char		text[1024];
-	va_list		args;
-
-	if (objects->error)
-		return;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	objects->error = psprintf("could not read large objects of entry %d: %s",
-							  objects->dump_id, text);
+	if (objects->error == NULL)
+		objects->error = psprintf("could not read large objects of entry %d: %s",
+								  objects->dump_id, problem);
 }
 
 /* ----------
@@ -334,7 +324,7 @@ open_list(ArchiveObjects *objects, const Archive *archive,
 	if (objects->list)
 		data_reader_limit(objects->list, ARCHIVE_READ_MOST_BYTES);
 	else
-		archive_member_fail(objects, "%s", problem);
+		archive_member_fail(objects, problem);
 }
 
 /*
@@ -354,8 +344,9 @@ next_line(ArchiveObjects *objects, char *line)
 							 room);
 
 		if (len < 0)
-			archive_member_fail(objects, "list of large objects: %s",
-								data_reader_error(objects->list));
+			objects->error =
+				psprintf("could not read the list of large objects of entry %d: %s",
+						 objects->dump_id, data_reader_error(objects->list));
 		else if (len == 0 && objects->line_len > 0)
 			archive_member_fail(objects, NOT_A_LIST);
 		if (len <= 0)
@@ -445,7 +436,7 @@ open_object(ArchiveObjects *objects)
 	objects->reader = archive_read_open(archive, objects->name,
 										archive->toc->method, &problem);
 	if (objects->reader == NULL)
-		archive_member_fail(objects, "%s", problem);
+		archive_member_fail(objects, problem);
 	return objects->reader != NULL;
 }
 
@@ -467,7 +458,7 @@ next_of_block(ArchiveObjects *objects, Oid *oid)
 		}
 	}
 	if (custom_block_error(objects->blocks))
-		archive_member_fail(objects, "%s", custom_block_error(objects->blocks));
+		archive_member_fail(objects, custom_block_error(objects->blocks));
 	return false;
 }
 
@@ -569,7 +560,7 @@ archive_objects_read(ArchiveObjects *objects, void *buf, size_t size)
 		return -1;
 	len = data_reader_read(objects->reader, buf, size);
 	if (len < 0)
-		archive_member_fail(objects, "%s", data_reader_error(objects->reader));
+		archive_member_fail(objects, data_reader_error(objects->reader));
 	if (len != 0 || objects->is_read_twice ||
 		!archive_objects_has_no_data(objects))
 		return len;

@@ -430,7 +430,7 @@ plan_shares(const ChunkPlan *chunks, const ArchiveRows *rows,
 pg_noreturn static void
 damaged_list(const char *problem)
 {
-	pg_log_error("could not read the list of large objects: %s", problem);
+	pg_log_error("%s", problem);
 	pg_fatal_hint(ARCHIVE_COPY_HINT);
 }
 
@@ -486,8 +486,6 @@ list_objects(const Archive *archive, const TocEntry **by_id,
 		/* A command was run only if the list was opened. */
 		if (archive->commands == NULL || !opened)
 			damaged_list(problem);
-		problem = psprintf("could not read the list of large objects: %s",
-						   problem);
 		if (!archive_read_again(archive, &retry, problem))
 			archive_read_failed(archive, &retry, problem);
 		list.n_oids = 0;
