@@ -119,7 +119,13 @@ units_names(const char *names, int n, int n_shown)
 }
 
 void
+units_list_add(PQExpBuffer list, const char *item)
+{
+	appendPQExpBuffer(list, "%s%s", list->len > 0 ? ", " : "", item);
+}
+
+void
 units_names_add(PQExpBuffer names, const char *name)
 {
-	appendPQExpBuffer(names, "%s%s", names->len > 0 ? ", " : "", printable(name));
+	units_list_add(names, printable(name));
 }

@@ -45,12 +45,19 @@ extern const char *units_count(uint64 number);
 extern const char *units_plural(uint64 number);
 
 /*
+ * Append an item to a list, with a comma between two of them.  An item is a
+ * value with its unit or its noun, which does not depend on the other items:
+ * "2 tables", "1.50 MB".
+ */
+extern void units_list_add(PQExpBuffer list, const char *item);
+
+/*
  * The names of n things, of which names contains at most n_shown: "public.a,
  * public.b" or "public.a, public.b and 3 more".  Owned.
  */
 extern char *units_names(const char *names, int n, int n_shown);
 
-/* Append a printable name to such names, with a comma between two of them. */
+/* Append a printable name to such names. */
 extern void units_names_add(PQExpBuffer names, const char *name);
 
 #endif							/* UNITS_H */

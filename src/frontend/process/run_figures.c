@@ -9,6 +9,7 @@
  */
 #include "base/fe_compat.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "process/run_figures.h"
@@ -53,29 +54,37 @@ void
 run_figures_append(PQExpBuffer buf, const RunFigures *figures, RunKind kind,
 				   double seconds, bool with_rate)
 {
+	PQExpBufferData list = buffer_new();
+
 	if (kind == RUN_VERIFY || kind == RUN_BACKUP)
-		appendPQExpBuffer(buf, "%s file%s", units_count(figures->files),
-						  units_plural(figures->files));
+		units_list_add(&list, psprintf(ngettext("%s file", "%s files", figures->files),
+									   units_count(figures->files)));
 	else
-		appendPQExpBuffer(buf, "%s table%s", units_count(figures->tables),
-						  units_plural(figures->tables));
+		units_list_add(&list, psprintf(ngettext("%s table", "%s tables", figures->tables),
+									   units_count(figures->tables)));
 	if (kind != RUN_BACKUP)
-		appendPQExpBuffer(buf, ", %s row%s", units_count(figures->rows),
-						  units_plural(figures->rows));
+		units_list_add(&list, psprintf(ngettext("%s row", "%s rows", figures->rows),
+									   units_count(figures->rows)));
 	if (figures->objects > 0)
-		appendPQExpBuffer(buf, ", %s large object%s",
-						  units_count(figures->objects),
-						  units_plural(figures->objects));
-	appendPQExpBuffer(buf, ", %s", units_size(figures->raw_bytes));
+		units_list_add(&list, psprintf(ngettext("%s large object", "%s large objects",
+												figures->objects),
+									   units_count(figures->objects)));
 	if (kind == RUN_DUMP || kind == RUN_VERIFY ||
 		(kind == RUN_BACKUP && figures->stored_bytes > 0))
-		appendPQExpBuffer(buf, " stored as %s", units_size(figures->stored_bytes));
-	appendPQExpBuffer(buf, " in %s", units_elapsed(seconds));
+		units_list_add(&list, psprintf("%s stored as %s in %s",
+									   units_size(figures->raw_bytes),
+									   units_size(figures->stored_bytes),
+									   units_elapsed(seconds)));
+	else
+		units_list_add(&list, psprintf("%s in %s", units_size(figures->raw_bytes),
+									   units_elapsed(seconds)));
 	/* Bytes of reused files were not read. */
 	if (with_rate && figures->reused_files == 0)
-		appendPQExpBuffer(buf, ", %s", units_rate(figures->raw_bytes, seconds));
+		units_list_add(&list, units_rate(figures->raw_bytes, seconds));
 	if (kind == RUN_COPY)
-		appendPQExpBuffer(buf, ", %s sent", units_size(figures->stored_bytes));
+		units_list_add(&list, psprintf("%s sent", units_size(figures->stored_bytes)));
+	appendPQExpBufferStr(buf, list.data);
+	termPQExpBuffer(&list);
 }
 
 void
