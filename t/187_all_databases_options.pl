@@ -70,7 +70,7 @@ like($err, qr/permission denied for table pg_authid.*hint: .*--no-role-passwords
 ok(!-e $dir, 'a role that may not read passwords: no directory is left');
 ($rc, $err, undef, my $out) = dump_all($node, '--check', '-U', 'reader');
 is($rc, 1, '--check, a role that may not read passwords: exit code');
-like("$err$out", qr/permission denied for table pg_authid.*hint: .*--no-role-passwords.*\n1 problem found: 1 error; a run would fail\n\z/s, '--check, a role that may not read passwords: message and hint');
+like("$err$out", qr/permission denied for table pg_authid.*hint: .*--no-role-passwords.*\n1 problem found \(errors: 1, warnings: 0\); a run would fail\n\z/s, '--check, a role that may not read passwords: message and hint');
 ($rc, $err) = dump_all($node, '-g', '-U', 'reader', '--no-role-passwords');
 is("$rc $err", '0 ', 'a role that may not read passwords, with --no-role-passwords: exit code and messages');
 

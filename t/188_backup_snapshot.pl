@@ -342,7 +342,7 @@ for word; do
 done
 [ "\$shared" ] || exec "$bin/pg_pardump" "\$@"
 echo 'warning: the snapshot is old'
-echo '1 problem found: 1 warning; a run would start'
+echo '1 problem found (errors: 0, warnings: 1); a run would start'
 echo '{"event":"check","errors":0,"warnings":1}' >"\$log"
 SH
 	chmod 0700, "$warning/pg_pardump" or die "could not change a mode: $!";

@@ -14,7 +14,6 @@
 #include "base/interrupt.h"
 #include "base/json.h"
 #include "base/message.h"
-#include "base/units.h"
 
 /* ----------
  * Making text of unknown origin safe to show.
@@ -313,42 +312,42 @@ findings_note(const char *text)
 }
 
 /*
- * "2 problems found: 1 error, 1 warning; a run would fail", "2 problems found
- * in 4 databases: 2 errors; a run would fail (shop, web)"
+ * "2 problems found (errors: 1, warnings: 1); a run would fail", "2 problems
+ * found (databases: 4, errors: 2, warnings: 0); a run would fail (shop, web)"
  */
 static void
 put_verdict(FILE *out)
 {
 	int			n = counts.errors + counts.warnings;
-	PQExpBufferData list = buffer_new();
+	const char *format;
 
-	if (counts.errors > 0)
-		appendPQExpBuffer(&list, "%d error%s", counts.errors,
-						  units_plural(counts.errors));
-	if (counts.warnings > 0)
-		appendPQExpBuffer(&list, "%s%d warning%s", list.len > 0 ? ", " : "",
-						  counts.warnings, units_plural(counts.warnings));
 	if (n == 0 && n_checked == 0)
 		fputs("no problems found\n", out);
 	else if (n == 0)
-		fprintf(out, "no problems found in %d database%s\n", n_checked,
-				units_plural(n_checked));
+		fprintf(out, ngettext("no problems found in %d database\n",
+							  "no problems found in %d databases\n", n_checked),
+				n_checked);
 	else if (n_checked == 0)
-		fprintf(out, counts.errors > 0 ?
-				"%d problem%s found: %s; a run would fail\n" :
-				"%d problem%s found: %s; a run would start\n",
-				n, units_plural(n), list.data);
-	else if (failed)
-		fprintf(out, "%d problem%s found in %d database%s: %s; a run would fail (%s)\n",
-				n, units_plural(n), n_checked, units_plural(n_checked),
-				list.data, failed);
+	{
+		format = counts.errors > 0 ?
+			ngettext("%d problem found (errors: %d, warnings: %d); a run would fail\n",
+					 "%d problems found (errors: %d, warnings: %d); a run would fail\n", n) :
+			ngettext("%d problem found (errors: %d, warnings: %d); a run would start\n",
+					 "%d problems found (errors: %d, warnings: %d); a run would start\n", n);
+		fprintf(out, format, n, counts.errors, counts.warnings);
+	}
 	else
-		fprintf(out, counts.errors > 0 ?
-				"%d problem%s found in %d database%s: %s; a run would fail\n" :
-				"%d problem%s found in %d database%s: %s; a run would start\n",
-				n, units_plural(n), n_checked, units_plural(n_checked),
-				list.data);
-	termPQExpBuffer(&list);
+	{
+		format = failed ?
+			ngettext("%d problem found (databases: %d, errors: %d, warnings: %d); a run would fail (%s)\n",
+					 "%d problems found (databases: %d, errors: %d, warnings: %d); a run would fail (%s)\n", n) :
+			counts.errors > 0 ?
+			ngettext("%d problem found (databases: %d, errors: %d, warnings: %d); a run would fail\n",
+					 "%d problems found (databases: %d, errors: %d, warnings: %d); a run would fail\n", n) :
+			ngettext("%d problem found (databases: %d, errors: %d, warnings: %d); a run would start\n",
+					 "%d problems found (databases: %d, errors: %d, warnings: %d); a run would start\n", n);
+		fprintf(out, format, n, n_checked, counts.errors, counts.warnings, failed);
+	}
 }
 
 static void

@@ -27,10 +27,9 @@ sub check_verdict
 {
 	my ($errors, $warnings) = @_;
 	my $n = $errors + $warnings;
-	my @counts = map { $_->[0] == 0 ? () : "$_->[0] $_->[1]" . ($_->[0] == 1 ? '' : 's') } [ $errors, 'error' ], [ $warnings, 'warning' ];
 
 	return 'no problems found' if $n == 0;
-	return "$n problem" . ($n == 1 ? '' : 's') . ' found: ' . join(', ', @counts) . '; a run would ' . ($errors ? 'fail' : 'start');
+	return "$n problem" . ($n == 1 ? '' : 's') . " found (errors: $errors, warnings: $warnings); a run would " . ($errors ? 'fail' : 'start');
 }
 
 # The first pg_dump in PATH, which is that of the installation under test.
