@@ -785,9 +785,8 @@ cluster_source_connections(PGconn *conn, const Options *options,
 	ClusterSide side = source_of(options, list);
 	ConnectionsLeft left = connection_limit_left(conn, false);
 
-	return dry_run_connections(psprintf("  connections to the source: at most %d needed",
-										needed_by(&side, options->jobs, list->n)),
-							   &left);
+	return dry_run_connections(CONNECTIONS_SOURCE_AT_MOST,
+							   needed_by(&side, options->jobs, list->n), &left);
 }
 
 char *
@@ -796,8 +795,7 @@ cluster_target_connections(PGconn *conn, const Options *options,
 {
 	ConnectionsLeft left = connection_limit_left(conn, false);
 
-	return dry_run_connections(psprintf("  connections to the target: at most %d needed",
-										needed_by(&target_side, options->jobs, list->n) +
-										builds_of(options)),
-							   &left);
+	return dry_run_connections(CONNECTIONS_TARGET_AT_MOST,
+							   needed_by(&target_side, options->jobs, list->n) +
+							   builds_of(options), &left);
 }

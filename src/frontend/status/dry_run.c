@@ -215,7 +215,8 @@ add_small_tables(printTableContent *content, const DumpPlan *plan,
 		if (strcmp(reader, read_by(&decided[lines[i].table])) != 0)
 			reader = "both";
 	}
-	add_text(content, psprintf("(%d smaller table%s)", n, units_plural(n)));
+	/* a single one is shown, see count_shown() */
+	add_text(content, psprintf("(%d smaller tables)", n));
 	add_sizes(content, &sum);
 	add_text(content, pg_strdup(reader));
 	add_text(content, pg_strdup(""));
@@ -230,8 +231,8 @@ add_large_objects(printTableContent *content, const LargeObjects *objects)
 {
 	int			n_objects = objects->n_objects;
 
-	add_text(content, psprintf("(%d large object%s)", n_objects,
-							   units_plural(n_objects)));
+	add_text(content, psprintf(ngettext("(%d large object)", "(%d large objects)",
+										n_objects), n_objects));
 	add_text(content, pg_strdup(""));
 	add_text(content, pg_strdup(""));
 	add_text(content, psprintf("%d", objects->n_groups));
@@ -319,9 +320,10 @@ expected_seconds(const JobQueue *queue, int n_workers, uint64 rate)
 static char *
 expected_time(const Options *options, double seconds)
 {
-	return psprintf("expected time: %s, with %d job%s at %s/s",
+	return psprintf(ngettext("expected time: %s, with %d job at %s/s",
+							 "expected time: %s, with %d jobs at %s/s",
+							 options->jobs),
 					units_duration(seconds), options->jobs,
-					units_plural(options->jobs),
 					units_size(options->expected_rate));
 }
 
@@ -341,18 +343,13 @@ static void
 print_sums(const Options *options, const DumpPlan *plan, uint64 bytes,
 		   FILE *out)
 {
-	int			n_tables = plan->tables->n_tables;
-	int			n_files = plan->chunks->n_files;
-	int			n_objects = plan->objects->n_objects;
-
-	fprintf(out, "%d table%s in %d chunk%s", n_tables, units_plural(n_tables),
-			n_files, units_plural(n_files));
-	if (n_objects > 0)
-		fprintf(out, ", %d large object%s", n_objects, units_plural(n_objects));
-	fprintf(out, ", about %s to read\n", units_size(bytes));
+	fprintf(out, "tables: %d, chunks: %d, large objects: %d, to read: about %s\n",
+			plan->tables->n_tables, plan->chunks->n_files,
+			plan->objects->n_objects, units_size(bytes));
 	if (options->segment_pages != 0)
-		fprintf(out, "chunk size: " UINT64_FORMAT " page%s\n",
-				options->segment_pages, units_plural(options->segment_pages));
+		fprintf(out, ngettext("chunk size: " UINT64_FORMAT " page\n",
+							  "chunk size: " UINT64_FORMAT " pages\n",
+							  options->segment_pages), options->segment_pages);
 	else if (!options->no_chunks)
 		fprintf(out, "chunk size: %s\n",
 				units_size(plan->chunks->chunk_bytes));
@@ -371,8 +368,10 @@ print_reusable(const DumpPlan *plan, FILE *out)
 
 	for (int i = 0; i < plan->tables->n_tables; i++)
 		n += chunk_plan_count_reusable(plan->chunks, i);
-	fprintf(out, "reusable from the previous archive, if rows have not changed: %d of %d chunk%s\n",
-			n, plan->chunks->n_files, units_plural(plan->chunks->n_files));
+	fprintf(out, ngettext("reusable from the previous archive, if rows have not changed: %d of %d chunk\n",
+						  "reusable from the previous archive, if rows have not changed: %d of %d chunks\n",
+						  plan->chunks->n_files),
+			n, plan->chunks->n_files);
 }
 
 /*
@@ -474,30 +473,58 @@ print_database(const char *title, const DumpPlan *plan, const ArchiveNeed *need,
 	uint64		bytes = dump_plan_bytes(plan);
 	uint64		by_extension = plan->extension ? bytes_by_extension(plan) : 0;
 
-	fprintf(out, "%s: %d table%s", title, n_tables, units_plural(n_tables));
+	PQExpBufferData list = buffer_new();
+
+	units_list_add(&list, psprintf(ngettext("%d table", "%d tables", n_tables),
+								   n_tables));
 	if (n_objects > 0)
-		fprintf(out, ", %d large object%s", n_objects, units_plural(n_objects));
-	fprintf(out, ", %s", units_size(bytes));
+		units_list_add(&list, psprintf(ngettext("%d large object", "%d large objects",
+												n_objects), n_objects));
 	if (by_extension > 0 && by_extension < bytes)
-		fprintf(out, " (%s with COPY)", units_size(bytes - by_extension));
-	else if (bytes > 0)
-		fprintf(out, by_extension > 0 ? " (extension)" : " (COPY)");
+		units_list_add(&list, psprintf("%s (%s with COPY)", units_size(bytes),
+									   units_size(bytes - by_extension)));
+	else
+		units_list_add(&list, psprintf(bytes == 0 ? "%s" :
+									   by_extension > 0 ? "%s (extension)" :
+									   "%s (COPY)", units_size(bytes)));
 	if (need)
-		fprintf(out, ", archive about %s", units_size(archive_space_expect(need)));
+		units_list_add(&list, psprintf("archive about %s",
+									   units_size(archive_space_expect(need))));
 	if (need && plan->previous)
-		fprintf(out, ", reused up to %s", units_size(need->previous_bytes));
-	fprintf(out, "\n");
+		units_list_add(&list, psprintf("reused up to %s",
+									   units_size(need->previous_bytes)));
+	fprintf(out, "%s: %s\n", title, list.data);
+	termPQExpBuffer(&list);
 }
 
+/* The number is unknown, exact, or between two numbers. */
+static const char *const connections_texts[][3] = {
+	[CONNECTIONS_SOURCE] = {
+		"  connections to the source: %d needed",
+		"  connections to the source: %d needed, %d free",
+		"  connections to the source: %d needed, %d to %d free"
+	},
+	[CONNECTIONS_SOURCE_AT_MOST] = {
+		"  connections to the source: at most %d needed",
+		"  connections to the source: at most %d needed, %d free",
+		"  connections to the source: at most %d needed, %d to %d free"
+	},
+	[CONNECTIONS_TARGET_AT_MOST] = {
+		"  connections to the target: at most %d needed",
+		"  connections to the target: at most %d needed, %d free",
+		"  connections to the target: at most %d needed, %d to %d free"
+	}
+};
+
 char *
-dry_run_connections(const char *needed, const ConnectionsLeft *left)
+dry_run_connections(ConnectionsText text, int needed, const ConnectionsLeft *left)
 {
+	const char *const *texts = connections_texts[text];
+
 	if (left == NULL || left->at_most == PG_INT32_MAX)
-		return pg_strdup(needed);
-	if (left->at_least == left->at_most)
-		return psprintf("%s, %d free", needed, left->at_most + 1);
-	return psprintf("%s, %d to %d free", needed, left->at_least + 1,
-					left->at_most + 1);
+		return psprintf(texts[0], needed);
+	return psprintf(texts[left->at_least == left->at_most ? 1 : 2], needed,
+					left->at_least + 1, left->at_most + 1);
 }
 
 /*
@@ -519,20 +546,20 @@ print_jobs(const Options *options, const DumpPlan *plan, int n_servers,
 	 */
 	if (options->tasks)
 	{
-		fprintf(out, "  jobs: %d task%s at a time\n", options->jobs,
-				units_plural(options->jobs));
+		fprintf(out, ngettext("  jobs: %d task at a time\n",
+							  "  jobs: %d tasks at a time\n", options->jobs),
+				options->jobs);
 		return;
 	}
 	fprintf(out, "  jobs: %d\n", options->jobs);
 	if (n_servers > 0)
 		fprintf(out, "%s\n",
-				dry_run_connections(psprintf("  connections to the source: %d needed",
-											 n_workers + n_servers),
+				dry_run_connections(CONNECTIONS_SOURCE, n_workers + n_servers,
 									n_servers == 1 ? source : NULL));
 	if (target)
 		fprintf(out, "%s\n",
-				dry_run_connections(psprintf("  connections to the target: at most %d needed",
-											 n_workers + n_builds + 1), target));
+				dry_run_connections(CONNECTIONS_TARGET_AT_MOST,
+									n_workers + n_builds + 1, target));
 }
 
 static void
@@ -587,6 +614,32 @@ event_check_plan(const Options *options, const DumpPlan *plan,
 	event_write(event);
 }
 
+/* The first line: "A run would dump 321 tables, about 1.46 GB:" */
+static void
+print_first_line(const Options *options, int n_tables, uint64 bytes,
+				 const char *database, FILE *out)
+{
+	const char *size = units_size(bytes);
+
+	if (options->target)
+		fprintf(out, ngettext("A run would copy %d table, about %s, into database \"%s\":\n",
+							  "A run would copy %d tables, about %s, into database \"%s\":\n",
+							  n_tables), n_tables, size, printable(database));
+	else if (options->restore == NULL)
+		fprintf(out, ngettext("A run would dump %d table, about %s:\n",
+							  "A run would dump %d tables, about %s:\n",
+							  n_tables), n_tables, size);
+	else if (options->pipe_command && bytes == 0)
+		/* without a manifest, commands do not say how long files are */
+		fprintf(out, ngettext("A run would restore %d table into database \"%s\":\n",
+							  "A run would restore %d tables into database \"%s\":\n",
+							  n_tables), n_tables, printable(database));
+	else
+		fprintf(out, ngettext("A run would restore %d table, about %s, into database \"%s\":\n",
+							  "A run would restore %d tables, about %s, into database \"%s\":\n",
+							  n_tables), n_tables, size, printable(database));
+}
+
 void
 dry_run_print_sums(const Options *options, const DumpPlan *plan,
 				   const ArchiveNeed *need, int n_servers,
@@ -594,7 +647,6 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 				   const ConnectionsLeft *target, const char *database,
 				   const char *facts)
 {
-	int			n_tables = plan->tables->n_tables;
 	int			n_objects = plan->objects->n_objects;
 	uint64		bytes = dump_plan_bytes(plan);
 	double		seconds = 0;
@@ -608,17 +660,10 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 		print_database(title, plan, need, out);
 		return;
 	}
-	fprintf(out, options->restore ? "A run would restore %d table%s" :
-			options->target ? "A run would copy %d table%s" :
-			"A run would dump %d table%s", n_tables, units_plural(n_tables));
+	print_first_line(options, plan->tables->n_tables, bytes, database, out);
+	fputs(facts ? facts : "", out);
 	if (n_objects > 0)
-		fprintf(out, " and %d large object%s", n_objects, units_plural(n_objects));
-	/* without a manifest, commands do not say how long files are */
-	if (options->restore == NULL || options->pipe_command == NULL || bytes > 0)
-		fprintf(out, ", about %s", units_size(bytes));
-	if (database)
-		fprintf(out, ", into database \"%s\"", printable(database));
-	fprintf(out, ":\n%s", facts ? facts : "");
+		fprintf(out, "  large objects: %d\n", n_objects);
 	if (plan->extension)
 		print_readers(plan, out);
 	print_jobs(options, plan, n_servers, source, target, out);

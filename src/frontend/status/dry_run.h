@@ -24,12 +24,21 @@ extern void dry_run_print_sums(const Options *options, const DumpPlan *plan,
 							   const ConnectionsLeft *target,
 							   const char *database, const char *facts);
 
+/* Of which server, and whether the needed number is exact. */
+typedef enum ConnectionsText
+{
+	CONNECTIONS_SOURCE,
+	CONNECTIONS_SOURCE_AT_MOST,
+	CONNECTIONS_TARGET_AT_MOST
+} ConnectionsText;
+
 /*
  * A line of such an output, owned: how many connections are needed and free.
  * The session that has asked for the free ones counts as free, because the
  * needed ones include it.  left may be NULL.
  */
-extern char *dry_run_connections(const char *needed, const ConnectionsLeft *left);
+extern char *dry_run_connections(ConnectionsText text, int needed,
+								 const ConnectionsLeft *left);
 
 /*
  * Print the lines with the expected times, if --max-rate or --expected-rate
