@@ -117,7 +117,7 @@ foreach my $text (
 		"$text->[0] is copied as text");
 }
 like($err, qr/chunk 2 of \d+ of table public\.plain: format binary\b/, 'plain is split');
-like($err, qr/table public\.plain: 6000 rows, \S+ [kM]B/, '-v: rows of each table');
+like($err, qr/table public\.plain: 6,000 rows, \S+ [kM]B/, '-v: rows of each table');
 like($out, qr/^  11 tables, 9,110 rows, /m, 'summary counts all rows');
 is( value($target, 'formats',
 		'SELECT count(*) FROM pg_stats WHERE tablename = $$plain$$ AND attname = $$id$$'),

@@ -310,7 +310,7 @@ foreach my $mode (qw(fast immediate))
 	is($rc, 1, 'raw tuples, a constraint fails: exit code');
 	like($err, qr/could not write rows: ERROR:  new row for relation "gated" violates check constraint "refuses"/,
 		'raw tuples, a constraint fails: the server\'s words');
-	like($err, qr/All rows of 0 of 1 table were committed/, 'raw tuples, a constraint fails: account');
+	like($err, qr/Tables committed on the target with all rows: 0 of 1\.\n/, 'raw tuples, a constraint fails: account');
 	is(value($target, 'raw', 'SELECT count(*) FROM gated'), 0, 'raw tuples, a constraint fails: no row');
 }
 hold_gates($target, 'faults');
@@ -325,14 +325,14 @@ hold_gates($target, 'faults');
 		terminate($target, (at_gate($target))[0]);
 	}
 	failed_ok($copy, 'retries exhausted', qr/error: could not write rows: FATAL:  terminating/,
-		qr/detail: All rows of 0 of 1 table were committed on the target, but not of public\.gated\./);
+		qr/detail: Tables committed on the target with all rows: 0 of 1\.\n.*detail: Incomplete tables: public\.gated\./);
 	open_gate();
 }
 {
 	my $copy = rows_at_gate('--no-analyze');
 	kill INT => $copy->{pid};
 	failed_ok($copy, 'SIGINT', qr/terminated by user/,
-		qr/detail: All rows of \d of 3 tables .*not of .*public\.gated/);
+		qr/detail: Tables committed on the target with all rows: \d of 3\.\n.*detail: Incomplete tables: .*public\.gated/);
 	open_gate();
 }
 
@@ -400,7 +400,7 @@ $target->append_conf('postgresql.conf', 'hot_standby = on');
 	is($rc, 1, 'no space: exit code');
 	like($err, qr/could not write rows: ERROR:  could not extend file .*File too large/,
 		'no space: message');
-	like($err, qr/All rows of [0-3] of 4 tables were committed on the target, but not of .*public\.wide/,
+	like($err, qr/Tables committed on the target with all rows: [0-3] of 4\.\n.*detail: Incomplete tables: .*public\.wide/,
 		'no space: account');
 	is($out, '', 'no space: no summary');
 	no_temp_files_ok('no space');
@@ -416,7 +416,7 @@ $target->append_conf('postgresql.conf', 'hot_standby = on');
 		ALTER DATABASE compared SET bytea_output = 'escape'});
 	my ($rc, $out, $err) = run_copy($source, 'faults', $target, 'compared', '-j2', '--compare');
 	is("$rc$err", '0', '--compare, equal contents: no messages');
-	like($out, qr/^compared [^\n]*, [\d,]+ rows? in \d+\.\d s: no differences found$/m, '--compare, equal contents: result');
+	like($out, qr/^comparison: [^\n]*, [\d,]+ rows? in \d+\.\d s, no differences found$/m, '--compare, equal contents: result');
 	sql($target, 'compared', 'DELETE FROM wide; DELETE FROM small2');
 	($rc, $out, $err) = run_copy($source, 'faults', $target, 'compared', '-j2', '--compare', '-a',
 		'-t', 'wide', '-t', 'small2');

@@ -78,7 +78,7 @@ sub copy_fails_ok
 	my $server = start_on_small_disk($target, '12m', $space{small});
 	make_tablespaces($target, @space{qw(small roomy)});
 	copy_fails_ok('a full tablespace', qr/could not write rows: ERROR:  could not extend file .*No space left on device/,
-		qr/detail: All rows of 1 of 2 tables were committed on the target, but not of public\.large\.\n/);
+		qr/detail: Tables committed on the target with all rows: 1 of 2\.\n.*detail: Incomplete tables: public\.large\.\n/);
 	is(sessions_left($target), 0, 'a full tablespace: no session left on the target');
 	my $fits = 'table public.fits';
 	is(fingerprint($target, 'disk')->{$fits}, fingerprint($source, 'disk')->{$fits},
@@ -97,7 +97,7 @@ sub copy_fails_ok
 	my $server = start_on_small_disk($target, "${size}m", $data);
 	make_tablespaces($target, @space{qw(small roomy)});
 	copy_fails_ok('a disk full of WAL', qr/retry 1 of 1.*error: connection to server .* failed/s,
-		qr/detail: All rows of [01] of 2 tables were committed on the target, but not of .*public\.large\.\n/);
+		qr/detail: Tables committed on the target with all rows: [01] of 2\.\n.*detail: Incomplete tables: .*public\.large\.\n/);
 	$server->signal('QUIT') if $server->pumpable;
 	$server->finish;
 	like(slurp_file($target->logfile), qr/PANIC:.*No space left on device/, 'a disk full of WAL: the server says so');

@@ -65,7 +65,7 @@ sub loaded_ok
 	my $offset = -s $target->logfile;
 	my ($rc, $out, $err) = run_copy($source, 'loader', $target, $db, '-v', '-j1', '--compare', @options);
 	is($rc, 0, "$what: exit code") or diag($err);
-	like($out, qr/^compared [^\n]*, [\d,]+ rows? in \d+\.\d s: no differences found$/m, "$what: the same rows");
+	like($out, qr/^comparison: [^\n]*, [\d,]+ rows? in \d+\.\d s, no differences found$/m, "$what: the same rows");
 	is_deeply([ counts($offset) ], $expected, "$what: numbers of loads by loader");
 	my @told;
 	push @told, "$1: $2" while $err =~ /: (\w+ \w+ with the target's own .*)\n\S+ detail: (.*)\.\n/g;

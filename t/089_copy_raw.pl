@@ -62,7 +62,7 @@ make_database($target, 'types', options => 'TEMPLATE template0');
 my ($rc, $out, $err) = run_copy($source, 'types', $target, 'types', '-v', '-j2', '--compare',
 	'--chunk-size=128kB');
 is($rc, 0, 'all types: exit code') or diag($err);
-like($out, qr/^compared [^\n]*, [\d,]+ rows? in \d+\.\d s: no differences found$/m, 'all types: --compare');
+like($out, qr/^comparison: [^\n]*, [\d,]+ rows? in \d+\.\d s, no differences found$/m, 'all types: --compare');
 my $format = formats($err);
 is_deeply([ grep { $format->{$_} ne 'raw' } qw(large long formed leaf hash0 hash1) ],
 	[], 'all types: raw');

@@ -69,7 +69,7 @@ make_database($target, 'plain');
 my ($rc, $out, $err) = run_copy($source, 'staged', $target, 'plain', '-P', '-j2', '--compare');
 is($rc, 0, '-P: exit code') or diag($err);
 stages_ok('-P', split /\n/, $err);
-like($out, qr/^time: definitions \d+\.\d s, rows .*, ANALYZE \d+\.\d s\ncompared .* in \d+\.\d s: no differences found$/m,
+like($out, qr/^time: definitions \d+\.\d s, rows .*, ANALYZE \d+\.\d s\ncomparison: .* in \d+\.\d s, no differences found$/m,
 	'-P: the summary contains all stages');
 
 # ---- terminals, while an index is being built

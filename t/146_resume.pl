@@ -198,7 +198,7 @@ foreach my $kind (sort keys %archives)
 	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '--resume', '-j2', '--chunk-size=340kB', '--progress', "--log-json=$log");
 	is($rc, 0, 'pieces: resumed');
 	my $text = $pieces > 1 ? "$pieces pieces" : '1 piece';
-	like($err, qr/^  by earlier runs: [^(]*\($files of \d+ chunks and $text of others, /m, 'pieces: on the screen');
+	like($err, qr/^  by earlier runs: [^(]*\($files of \d+ chunks, $text of other chunks, /m, 'pieces: on the screen');
 	my ($bytes) = slurp_file($log) =~ /"event": ?"resumed", ?"chunks": ?$files, ?"pieces": ?$pieces, ?.*"expected_bytes": ?(\d+)/;
 	my ($expected) = slurp_file($log) =~ /"event": ?"run".*"expected_bytes": ?(\d+)/;
 	ok($bytes > 0 && $bytes < $expected, 'pieces: in the log') or diag(slurp_file($log));

@@ -549,17 +549,20 @@ complete_target(Copy *copy)
 		analyze_target(&copy->target, copy->plan.tables, copy->plan.toc);
 }
 
-/* The databases of the copy; also their servers if the names are equal. */
+/*
+ * The first line of the summary, with the servers if both databases have the
+ * same name; owned.
+ */
 static char *
-databases_name(const Copy *copy)
+describe_copied(const Copy *copy)
 {
 	const char *source = copy->plan.origin->database;
 	const char *target = PQdb(copy->target.conn);
 
 	if (strcmp(source, target) != 0)
-		return psprintf("database \"%s\" to database \"%s\"",
+		return psprintf("copied database \"%s\" to database \"%s\":",
 						printable(source), printable(target));
-	return psprintf("database \"%s\" on %s to database \"%s\" on %s",
+	return psprintf("copied database \"%s\" on %s to database \"%s\" on %s:",
 					printable(source), copy->source_server, printable(target),
 					connection_server_name(copy->target.conn));
 }
@@ -573,7 +576,7 @@ static void
 end_copy(Copy *copy, Report *page)
 {
 	subscription_go_on(copy->subscription, copy->source.slot);
-	copy->account.sides = databases_name(copy);
+	copy->account.copied = describe_copied(copy);
 	load_account_print(&copy->account, event_log_text_output());
 	summary_report(&copy->run, false);
 	interrupt_set_connection(NULL);

@@ -403,18 +403,6 @@ describe_archive(const Restore *restore)
 	return text.data;
 }
 
-/* 'archive "a" into database "b"', for the summary; owned. */
-static char *
-describe_sides(const Restore *restore)
-{
-	const char *database = printable(PQdb(restore->target.conn));
-
-	if (restore->options.pipe_command)
-		return psprintf("an archive with --pipe into database \"%s\"", database);
-	return psprintf("archive \"%s\" into database \"%s\"",
-					printable(restore->options.restore), database);
-}
-
 /* Print a warning at the end, as pg_restore does. */
 static void
 report_errors(const Restore *restore)
@@ -547,7 +535,7 @@ restore_database(const Options *options, const char *argv0)
 		compare(restore);
 	load_account_stage(&restore->account, LOAD_STAGE_END);
 
-	restore->account.sides = describe_sides(restore);
+	restore->account.database = pg_strdup(PQdb(restore->target.conn));
 	restore->account.n_errors = *restore->n_errors;
 	restore->account.incomplete = *restore->n_errors > 0;
 	if (progress_is_shown())

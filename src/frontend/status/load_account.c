@@ -47,22 +47,17 @@ elapsed_between(const LoadAccount *account, LoadStage from, LoadStage to)
  * continues after errors.
  */
 static int
-find_missing(const Run *run, PQExpBuffer names)
+find_missing(const Run *run, char **names)
 {
 	const DumpTables *tables = run->plan->tables;
+	PQExpBufferData list = buffer_new();
 	int			n = 0;
 
-	initPQExpBuffer(names);
 	for (int i = 0; i < tables->n_tables; i++)
-	{
-		if (run_table_is_complete(run, i))
-			continue;
-		if (n++ < TABLES_SHOWN)
-			appendPQExpBuffer(names, "%s%s", n > 1 ? ", " : "",
-							  printable(tables->tables[i].name));
-	}
-	if (n > TABLES_SHOWN)
-		appendPQExpBufferStr(names, ", ...");
+		if (!run_table_is_complete(run, i) && n++ < TABLES_SHOWN)
+			units_names_add(&list, tables->tables[i].name);
+	*names = units_names(list.data, n, TABLES_SHOWN);
+	termPQExpBuffer(&list);
 	return n;
 }
 
@@ -71,17 +66,20 @@ account_for_rows(const Run *run)
 {
 	const FileResults *results = run->results;
 	int			n_tables = run->plan->tables->n_tables;
-	PQExpBufferData missing;
+	char	   *missing;
 	int			n_missing = find_missing(run, &missing);
 	int			n_objects = 0;
 
 	if (n_missing == 0)
-		pg_log_error_detail("All rows were committed on the target (%d table%s).",
-							n_tables, units_plural(n_tables));
+		pg_log_error_detail(ngettext("All rows were committed on the target (%d table).",
+									 "All rows were committed on the target (%d tables).",
+									 n_tables), n_tables);
 	else
-		pg_log_error_detail("All rows of %d of %d table%s were committed on the target, but not of %s.",
-							n_tables - n_missing, n_tables,
-							units_plural(n_tables), missing.data);
+	{
+		pg_log_error_detail("Tables committed on the target with all rows: %d of %d.",
+							n_tables - n_missing, n_tables);
+		pg_log_error_detail("Incomplete tables: %s.", missing);
+	}
 	for (int i = 0; i < results->n_objects; i++)
 		n_objects += results->objects[i].done && !results->objects[i].incomplete;
 	if (results->n_objects > 0)
@@ -195,8 +193,8 @@ log_tables(const Run *run)
 			rows += run->results->files[table->first_file + j].rows;
 			bytes += run->results->files[table->first_file + j].raw_bytes;
 		}
-		pg_log_info("table %s: " UINT64_FORMAT " row%s, %s",
-					printable(plan->tables->tables[i].name), rows, units_plural(rows),
+		pg_log_info(ngettext("table %s: %s row, %s", "table %s: %s rows, %s", rows),
+					printable(plan->tables->tables[i].name), units_count(rows),
 					units_size(bytes));
 	}
 }
@@ -221,62 +219,60 @@ load_account_stages(const LoadAccount *account, ReportStage *stages)
 	return n;
 }
 
-/*
- * Return the duration of each stage, as a text; owned.  The summary shows the
- * time of the comparison with its result.
- */
+/* Return the duration of each stage in a text of this format; owned. */
 static char *
-load_account_times(const LoadAccount *account, bool with_comparison)
+load_account_times(const LoadAccount *account, const char *format)
 {
 	bool		compared = account->run->options->compare;
-	PQExpBufferData text = buffer_new();
 
-	appendPQExpBuffer(&text, "definitions %s, rows %s, indexes %s, other %s, ANALYZE %s",
-					  elapsed_between(account, LOAD_STAGE_DEFINITIONS, LOAD_STAGE_ROWS),
-					  elapsed_between(account, LOAD_STAGE_ROWS, LOAD_STAGE_INDEXES),
-					  elapsed_between(account, LOAD_STAGE_INDEXES, LOAD_STAGE_REST),
-					  elapsed_between(account, LOAD_STAGE_REST, LOAD_STAGE_ANALYZE),
-					  elapsed_between(account, LOAD_STAGE_ANALYZE,
-									  compared ? LOAD_STAGE_COMPARE : LOAD_STAGE_END));
-	if (compared && with_comparison)
-		appendPQExpBuffer(&text, ", comparison %s",
-						  elapsed_between(account, LOAD_STAGE_COMPARE, LOAD_STAGE_END));
-	return text.data;
+	return psprintf(format,
+					elapsed_between(account, LOAD_STAGE_DEFINITIONS, LOAD_STAGE_ROWS),
+					elapsed_between(account, LOAD_STAGE_ROWS, LOAD_STAGE_INDEXES),
+					elapsed_between(account, LOAD_STAGE_INDEXES, LOAD_STAGE_REST),
+					elapsed_between(account, LOAD_STAGE_REST, LOAD_STAGE_ANALYZE),
+					elapsed_between(account, LOAD_STAGE_ANALYZE,
+									compared ? LOAD_STAGE_COMPARE : LOAD_STAGE_END),
+					elapsed_between(account, LOAD_STAGE_COMPARE, LOAD_STAGE_END));
 }
 
 /*
- * Print these times.  If all stages took hours, a terminal of 80 columns has
- * no room for them in one line.
+ * Print these times, without the comparison, whose line has its time.  If all
+ * stages took hours, a terminal of 80 columns has no room for them in one
+ * line.
  */
 static void
 print_times(const LoadAccount *account, FILE *out)
 {
-	char	   *times = load_account_times(account, false);
-	char	   *other = strstr(times, ", other ");
+	char	   *line = load_account_times(account, "time: definitions %s, rows %s, indexes %s, other %s, ANALYZE %s");
 
-	if (strlen("time: ") + strlen(times) <= NARROW_COLUMNS)
-		fprintf(out, "time: %s\n", times);
-	else
-		fprintf(out, "time: %.*s,\n  %s\n", (int) (other - times), times,
-				other + strlen(", "));
-	free(times);
+	if (strlen(line) > NARROW_COLUMNS)
+	{
+		free(line);
+		line = load_account_times(account, "time: definitions %s, rows %s, indexes %s,\n  other %s, ANALYZE %s");
+	}
+	fprintf(out, "%s\n", line);
+	free(line);
 }
 
-/* "(1 of 2 chunks and 3 pieces of others, 5 of 30 large objects)" */
-static void
-append_work(PQExpBuffer text, const FileResults *results,
-			const ResumedWork *work)
+/* "1 of 2 chunks, 3 pieces of other chunks, 5 of 30 large objects"; owned. */
+static char *
+describe_work(const FileResults *results, const ResumedWork *work)
 {
-	appendPQExpBuffer(text, "(%d of %d chunk%s", work->files, results->n_files,
-					  units_plural(results->n_files));
+	PQExpBufferData list = buffer_new();
+
+	units_list_add(&list, psprintf(ngettext("%d of %d chunk", "%d of %d chunks",
+											results->n_files),
+								   work->files, results->n_files));
 	if (work->parts > 0)
-		appendPQExpBuffer(text, " and %d piece%s of others", work->parts,
-						  units_plural(work->parts));
+		units_list_add(&list, psprintf(ngettext("%d piece of other chunks",
+												"%d pieces of other chunks",
+												work->parts), work->parts));
 	if (results->n_objects > 0)
-		appendPQExpBuffer(text, ", %d of %d large object%s", work->objects,
-						  results->n_objects,
-						  units_plural(results->n_objects));
-	appendPQExpBufferChar(text, ')');
+		units_list_add(&list, psprintf(ngettext("%d of %d large object",
+												"%d of %d large objects",
+												results->n_objects),
+									   work->objects, results->n_objects));
+	return list.data;
 }
 
 /* Describe the work of earlier runs; owned, and NULL if there is none. */
@@ -284,14 +280,12 @@ static char *
 load_account_before(const LoadAccount *account)
 {
 	ResumedWork before = run_before(account->run);
-	PQExpBufferData text = buffer_new();
 
 	if (!account->run->options->resume ||
 		before.files + before.parts + before.objects == 0)
 		return NULL;
-	appendPQExpBuffer(&text, "~%s ", units_size((uint64) before.bytes));
-	append_work(&text, account->run->results, &before);
-	return text.data;
+	return psprintf("~%s (%s)", units_size((uint64) before.bytes),
+					describe_work(account->run->results, &before));
 }
 
 static int
@@ -305,7 +299,31 @@ count_own(const FileResult *results, int n)
 	return n_own;
 }
 
-/* The summary of a restore that continues what earlier runs have done. */
+/*
+ * The first line of a summary.  A run can complete the restore that earlier
+ * runs have begun.
+ */
+static void
+print_title(const LoadAccount *account, bool completes, FILE *out)
+{
+	const Options *options = account->run->options;
+
+	if (account->copied)
+		fputs(account->copied, out);
+	else if (options->pipe_command)
+		fprintf(out, completes ?
+				"completed the restore of an archive with --pipe into database \"%s\":" :
+				"restored an archive with --pipe into database \"%s\":",
+				printable(account->database));
+	else
+		fprintf(out, completes ?
+				"completed the restore of archive \"%s\" into database \"%s\":" :
+				"restored archive \"%s\" into database \"%s\":",
+				printable(options->restore), printable(account->database));
+	fputc('\n', out);
+}
+
+/* The summary of a restore that continues the work of earlier runs. */
 static void
 print_resumed(const LoadAccount *account, const FileTotals *total,
 			  int n_missing, const char *before, FILE *out)
@@ -316,42 +334,38 @@ print_resumed(const LoadAccount *account, const FileTotals *total,
 		.files = count_own(results->files, results->n_files),
 		.objects = count_own(results->objects, results->n_objects),
 	};
-	PQExpBufferData text = buffer_new();
+	PQExpBufferData list = buffer_new();
 	double		seconds = run_clock_seconds();
 
-	append_work(&text, results, &own);
-	fprintf(out, n_missing > 0 || account->incomplete ? "restored %s:\n" :
-			"completed the restore of %s:\n", account->sides);
-	fprintf(out, "  %d table%s\n", n_tables, units_plural(n_tables));
-	fprintf(out, "  by this run: %s row%s, %s in %s",
-			units_count(total->rows), units_plural(total->rows),
-			units_size(total->raw_bytes), units_elapsed(seconds));
+	units_list_add(&list, psprintf(ngettext("%s row", "%s rows", total->rows),
+								   units_count(total->rows)));
+	units_list_add(&list, psprintf("%s in %s", units_size(total->raw_bytes),
+								   units_elapsed(seconds)));
 	/* there may only be indexes left to build */
 	if (total->raw_bytes > 0)
-		fprintf(out, ", %s", units_rate(total->raw_bytes, seconds));
-	fprintf(out, " %s\n", text.data);
+		units_list_add(&list, units_rate(total->raw_bytes, seconds));
+	print_title(account, n_missing == 0 && !account->incomplete, out);
+	fprintf(out, ngettext("  %d table\n", "  %d tables\n", n_tables), n_tables);
+	fprintf(out, "  by this run: %s (%s)\n", list.data,
+			describe_work(results, &own));
 	fprintf(out, "  by earlier runs: %s\n", before);
-	termPQExpBuffer(&text);
+	termPQExpBuffer(&list);
 }
 
-/* "restored archive "a" into database "b", with 1 error:", and its figures */
+/* The summary of a run that has done all the work. */
 static void
 print_figures(const LoadAccount *account, FILE *out)
 {
-	bool		is_copy = account->run->options->target != NULL;
 	RunFigures	figures = summary_figures(account->run);
-	PQExpBufferData text = buffer_new();
+	PQExpBufferData list = buffer_new();
 
-	appendPQExpBuffer(&text, is_copy ? "copied %s" : "restored %s",
-					  account->sides);
-	if (account->n_errors > 0)
-		appendPQExpBuffer(&text, ", with %d error%s", account->n_errors,
-						  units_plural(account->n_errors));
-	appendPQExpBufferStr(&text, ":\n  ");
-	run_figures_append(&text, &figures, is_copy ? RUN_COPY : RUN_RESTORE,
+	run_figures_append(&list, &figures, account->copied ? RUN_COPY : RUN_RESTORE,
 					   run_clock_seconds(), true);
-	fprintf(out, "%s\n", text.data);
-	termPQExpBuffer(&text);
+	print_title(account, false, out);
+	fprintf(out, "  %s\n", list.data);
+	if (account->n_errors > 0)
+		fprintf(out, "  errors ignored: %d\n", account->n_errors);
+	termPQExpBuffer(&list);
 }
 
 void
@@ -360,7 +374,7 @@ load_account_print(const LoadAccount *account, FILE *out)
 	const Run  *run = account->run;
 	FileTotals	total = file_results_total(run->results);
 	const char *before = load_account_before(account);
-	PQExpBufferData missing;
+	char	   *missing;
 	int			n_missing = find_missing(run, &missing);
 
 	log_tables(run);
@@ -374,8 +388,9 @@ load_account_print(const LoadAccount *account, FILE *out)
 	if (message_database() && !run->options->target)
 		fprintf(out, "database \"%s\":\n", printable(message_database()));
 	if (n_missing > 0)
-		fprintf(out, "%d incomplete table%s: %s\n", n_missing,
-				units_plural(n_missing), missing.data);
+		fprintf(out, ngettext("%d incomplete table: %s\n",
+							  "%d incomplete tables: %s\n", n_missing),
+				n_missing, missing);
 	if (before)
 		print_resumed(account, &total, n_missing, before, out);
 	else
@@ -386,7 +401,7 @@ load_account_print(const LoadAccount *account, FILE *out)
 	summary_print_masks(run, out);
 	print_times(account, out);
 	if (account->compared)
-		fprintf(out, "compared %s in %s: no differences found\n",
+		fprintf(out, "comparison: %s in %s, no differences found\n",
 				account->compared,
 				elapsed_between(account, LOAD_STAGE_COMPARE, LOAD_STAGE_END));
 	fflush(out);
@@ -436,7 +451,9 @@ load_page_end(Report *page, const LoadAccount *account, int n_errors,
 	Manifest   *manifest;
 	ReportCopy	copy = {
 		.target = target_address->conninfo,
-		.times = load_account_times(account, true),
+		.times = load_account_times(account, options->compare ?
+									"definitions %s, rows %s, indexes %s, other %s, ANALYZE %s, comparison %s" :
+									"definitions %s, rows %s, indexes %s, other %s, ANALYZE %s"),
 		.before = load_account_before(account),
 		.formats = account->formats,
 		.compared = options->compare,

@@ -24,7 +24,9 @@ typedef enum LoadStage
 typedef struct LoadAccount
 {
 	const Run  *run;
-	char	   *sides;			/* 'archive "a" into database "b"'; owned */
+	char	   *copied;			/* the first line of a copy's summary, owned;
+								 * NULL in a restore */
+	char	   *database;		/* the database of a restore; owned */
 	const char *formats;		/* the row formats of a copy's tables, and the
 								 * reasons; NULL if they are not reported */
 	char	   *compared;		/* the tables that were compared and are
