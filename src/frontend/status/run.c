@@ -319,9 +319,11 @@ log_chunk_end(const Run *run, const DataFile *file, const FileResult *result)
 	char	   *what = data_file_describe(file, run->plan->tables);
 
 	pg_log_debug(run->archive ?
-				 "%s: " UINT64_FORMAT " row%s, %s stored as %s, %.3f s" :
-				 "%s: " UINT64_FORMAT " row%s, %s, %s sent, %.3f s", what,
-				 result->rows, units_plural(result->rows),
+				 ngettext("%s: %s row, %s stored as %s, %.3f s",
+						  "%s: %s rows, %s stored as %s, %.3f s", result->rows) :
+				 ngettext("%s: %s row, %s, %s sent, %.3f s",
+						  "%s: %s rows, %s, %s sent, %.3f s", result->rows),
+				 what, units_count(result->rows),
 				 units_size(result->raw_bytes),
 				 units_size(result->stored_bytes),
 				 (result->end_us - result->start_us) / 1e6);

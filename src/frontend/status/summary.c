@@ -155,9 +155,10 @@ server_share_text(const Run *run)
 	{
 		FileTotals	total = file_results_of_server(run->results, i);
 
-		appendPQExpBuffer(&text, "%s%s %d file%s, %s", i > 0 ? "; " : "",
+		appendPQExpBufferStr(&text, i > 0 ? "; " : "");
+		appendPQExpBuffer(&text, ngettext("%s %d file, %s", "%s %d files, %s",
+										  total.n_done),
 						  run->servers[i], total.n_done,
-						  units_plural(total.n_done),
 						  units_size(total.raw_bytes));
 	}
 	return buffer_text(&text);
@@ -266,21 +267,23 @@ hand_over(const Run *run)
 	*own = figures;
 }
 
-/* "reused 308 of 320 chunks, 11.2 GB stored; new: ..."; owned. */
+/* "reused 308 of 320 chunks, 11.2 GB stored; new: 12, 717 MB stored"; owned. */
 static char *
 reused_text(const Run *run)
 {
 	RunFigures	figures = summary_figures(run);
 	int			n_files = run->results->n_files;
-	int			n_new = n_files - figures.reused_files;
 	uint64		bytes = 0;
 
 	/* without large objects, of which none is reused */
 	for (int i = 0; i < n_files; i++)
 		bytes += run->results->files[i].stored_bytes;
-	return psprintf("reused %d of %d chunk%s, %s stored; new: %d chunk%s, %s stored",
-					figures.reused_files, n_files, units_plural(n_files),
-					units_size(figures.reused_bytes), n_new, units_plural(n_new),
+	return psprintf(ngettext("reused %d of %d chunk, %s stored; new: %d, %s stored",
+							 "reused %d of %d chunks, %s stored; new: %d, %s stored",
+							 n_files),
+					figures.reused_files, n_files,
+					units_size(figures.reused_bytes),
+					n_files - figures.reused_files,
 					units_size(bytes - figures.reused_bytes));
 }
 
@@ -353,9 +356,11 @@ summary_print_tables(const Run *run, FILE *stream)
 	{
 		int			n_chunks = run->plan->chunks->tables[slowest].n_files;
 
-		fprintf(stream, "slowest table: %s, %s of work in %d chunk%s\n",
+		fprintf(stream, ngettext("slowest table: %s, %s of work in %d chunk\n",
+								 "slowest table: %s, %s of work in %d chunks\n",
+								 n_chunks),
 				printable(tables[slowest].name), units_elapsed(seconds),
-				n_chunks, units_plural(n_chunks));
+				n_chunks);
 	}
 	if (largest >= 0)
 		fprintf(stream, "largest table: %s, %s\n",
@@ -375,8 +380,9 @@ summary_print_masks(const Run *run, FILE *stream)
 	for (int i = 0; i < tables->n_tables; i++)
 		n_tables += tables->tables[i].masks != NULL;
 	if (n_columns > 0)
-		fprintf(stream, "masked: %d column%s of %d table%s\n", n_columns,
-				units_plural(n_columns), n_tables, units_plural(n_tables));
+		fprintf(stream, ngettext("masked: %d column (tables: %d)\n",
+								 "masked: %d columns (tables: %d)\n", n_columns),
+				n_columns, n_tables);
 }
 
 static void
@@ -384,25 +390,24 @@ show_summary(const Run *run, double seconds)
 {
 	const Options *options = run->options;
 	RunFigures	figures = summary_figures(run);
-	PQExpBufferData text = buffer_new();
+	PQExpBufferData list = buffer_new();
+	const char *database = printable(run->plan->origin->database);
 
-	appendPQExpBuffer(&text, "dumped database \"%s\"",
-					  printable(run->plan->origin->database));
-	if (options->directory)
-		appendPQExpBuffer(&text, " into directory \"%s\":\n  ",
-						  printable(options->directory));
-	else
-		appendPQExpBufferStr(&text, " with --pipe:\n  ");
-	run_figures_append(&text, &figures, RUN_DUMP, seconds, true);
+	run_figures_append(&list, &figures, RUN_DUMP, seconds, true);
 	message_before_output();
-	fprintf(stderr, "%s\n", text.data);
+	if (options->directory)
+		fprintf(stderr, "dumped database \"%s\" into directory \"%s\":\n",
+				database, printable(options->directory));
+	else
+		fprintf(stderr, "dumped database \"%s\" with --pipe:\n", database);
+	fprintf(stderr, "  %s\n", list.data);
 	summary_print_tables(run, stderr);
 	summary_print_masks(run, stderr);
 	if (run->plan->previous)
 		fprintf(stderr, "%s\n", reused_text(run));
 	if (run->servers)
 		fprintf(stderr, "read from %s\n", server_share_text(run));
-	termPQExpBuffer(&text);
+	termPQExpBuffer(&list);
 }
 
 /*
