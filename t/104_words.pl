@@ -83,10 +83,10 @@ checked('-j2', [$by_sql], '-j2');
 checked('nothing to say', [], '-j1', '--no-extension');
 
 # all databases: of all together
-my $all_by_sql = qr/pg_pardump: hint: About \d\d\.\d MB in 1 of 3 databases \(words\) are read with COPY, which is slower than the extension\.  To install it, run CREATE EXTENSION pg_pardump; in each of these databases\./;
+my $all_by_sql = qr/pg_pardump: hint: About \d\d\.\d MB \(databases: words\) are read with COPY, which is slower than the extension\.  To install it, run CREATE EXTENSION pg_pardump; in each of these databases\./;
 my @all = ('--all-databases', '--exclude-database=copied');
 $err = said('all databases', '-P', @all);
-like($err, qr/^$jobs\n(?:.*\n)*\[1\/3\] words: (?:.*\n)*$all_by_sql\ndumped roles/m, 'all databases: hints before the rows and before the summary');
+like($err, qr/^$jobs\n(?:.*\n)*\[1\/3\] words: (?:.*\n)*$all_by_sql\ndumped: roles, /m, 'all databases: hints before the rows and before the summary');
 hints_are('all databases', $err, [ $jobs, $all_by_sql ]);
 checked('all databases', [ $jobs, $all_by_sql ], @all);
 checked('all databases, nothing to say', [], '-j1', '--no-extension', @all);
@@ -101,7 +101,7 @@ $other->stop;
 
 sql($node, 'words', 'CREATE ROLE app; ALTER TABLE large OWNER TO app');
 hints_are('all databases, a table of another role', said('all databases, a table of another role', '-j2', '-P', '--chunk-size=8MB', @all),
-	[ qr/pg_pardump: hint: Tables of other roles, about \d\d\.\d MB in 1 of 3 databases \(words\), are not split: querying them could run code of these roles with your privileges\.  Use the extension, or --trust-owners if you trust these roles\./, $all_by_sql ]);
+	[ qr/pg_pardump: hint: Tables of other roles, about \d\d\.\d MB \(databases: words\), are not split: querying them could run code of these roles with your privileges\.  Use the extension, or --trust-owners if you trust these roles\./, $all_by_sql ]);
 hints_are('a table of another role', said('a table of another role', '-j2', '-P', '--chunk-size=8MB'),
 	[ qr/pg_pardump: hint: Tables of other roles, about \d\d\.\d MB, are not split: querying them could run code of role "app" with your privileges\.  Use the extension, or --trust-owners if you trust these roles\./, $by_sql ]);
 checked('a table of another role', [ qr/hint: Tables of other roles, about \d\d\.\d MB, are not split: .* role "app" .*/, $by_sql ], '-j2', '--chunk-size=8MB');
@@ -114,7 +114,7 @@ sql($node, 'words', "UPDATE pg_extension SET extversion = '0.9' WHERE extname = 
 hints_are('an old extension', said('an old extension', '-j2', '-P'),
 	[qr/pg_pardump: hint: About \d\d\.\d MB are read with COPY, which is slower than the extension \(.*0\.9.*\)\.  To update it, run ALTER EXTENSION pg_pardump UPDATE; in the database\./]);
 hints_are('all databases, an old extension', said('all databases, an old extension', '-j2', '-P', @all),
-	[qr/pg_pardump: hint: About \d\d\.\d MB in 1 of 3 databases \(words\) are read with COPY, because the extension that is installed there cannot be used\.  To print the reason, use -v\./]);
+	[qr/pg_pardump: hint: About \d\d\.\d MB \(databases: words\) are read with COPY, because the extension that is installed there cannot be used\.  To print the reason, use -v\./]);
 sql($node, 'words', "UPDATE pg_extension SET extversion = '1.0' WHERE extname = 'pg_pardump'");
 
 # ---- completions: what the server names

@@ -208,16 +208,16 @@ sub refused_ok
 }
 my $none = new_path('none');
 my @from = ('-d', $source->connstr('postgres'));
-my $message = qr/error: server "[^"]+" has only 39 of 46 needed connections left\n.*detail: The run needs 36 connections for jobs, and 10 for 5 databases at a time\.\n.*hint: Use --jobs=29, or increase max_connections/;
+my $message = qr/error: server "[^"]+" has only 39 of 46 needed connections left\n.*detail: The run needs 36 connections for jobs, and 10 for databases \(5 at a time\)\.\n.*hint: Use --jobs=29, or increase max_connections/;
 refused_ok('connections of a dump', $message, 'pg_pardump', '-j36', @from, '-f', $none);
 ok(!-e $none, 'connections of a dump: no directory is made');
 refused_ok('connections of a copy', $message, 'pg_pardump', '-j36', @from, '--target', $new->connstr('postgres'));
 @holders = map { start_psql($new, 'postgres') } 1 .. 5;
 $_->('SELECT 1') foreach @holders;
-$message = qr/error: server "[^"]+" has only 35 of 39 needed connections left\n.*detail: The run needs 29 connections for jobs, and 10 for 5 databases at a time\.\n.*hint: Use --jobs=25, /;
+$message = qr/error: server "[^"]+" has only 35 of 39 needed connections left\n.*detail: The run needs 29 connections for jobs, and 10 for databases \(5 at a time\)\.\n.*hint: Use --jobs=25, /;
 refused_ok('connections of a copy, on the target', $message, 'pg_pardump', '-j29', @from, '--target', $new->connstr('postgres'));
 # one more session keeps other restores away
-$message = qr/error: server "[^"]+" has only 34 of 39 needed connections left\n.*detail: The run needs 29 connections for jobs, and 10 for 5 databases at a time\.\n.*hint: Use --jobs=24, /;
+$message = qr/error: server "[^"]+" has only 34 of 39 needed connections left\n.*detail: The run needs 29 connections for jobs, and 10 for databases \(5 at a time\)\.\n.*hint: Use --jobs=24, /;
 refused_ok('connections of a restore', $message, 'pg_parrestore', '-j29', '-d', $new->connstr('postgres'), $dir);
 
 # room for workers, but not for builds of indexes
@@ -230,7 +230,7 @@ foreach my $try ([ '-j22', 22 ], [ '-j22', 4, '--index-jobs=4' ], [ '-j22', 0, '
 		'-d', $new->connstr('postgres'), $dir);
 	like($err, qr/error: database "middle" already exists on the target/, "@options: it ends before anything is made");
 	my $warning = $builds == 0 ? qr/^(?!.*needed connections)/s
-	  : qr/warning: server "[^"]+" has only 34 of @{[ 32 + $builds ]} needed connections left\n.*detail: The run needs 22 connections for jobs, 10 for 5 databases at a time, and $builds for index builds\.\n/;
+	  : qr/warning: server "[^"]+" has only 34 of @{[ 32 + $builds ]} needed connections left\n.*detail: The run needs 22 connections for jobs, 10 for databases \(5 at a time\), and $builds for index builds\.\n/;
 	like($err, $warning, "$jobs @options: builds of indexes");
 }
 sql($new, 'postgres', 'DROP DATABASE middle');

@@ -43,7 +43,7 @@ is($rc, 0, 'one does not fit: another one is complete');
 my ($pages, $log) = (new_path('pages'), new_path('log'));
 ($rc, my $out, $err) = run_program('pg_pardump', '--all-databases', "--verify=$dir", "--report=$pages", "--log-json=$log");
 is($rc, 1, 'one does not fit: exit code of --verify');
-like($out, qr/\A\[1\/4\] large: NO ARCHIVE, its dump failed\n(?:\[[234]\/4\] \w+: verified, .*\n){3}verified roles, tablespaces and 3 of 4 databases:\n/, 'one does not fit: --verify');
+like($out, qr/\A\[1\/4\] large: NO ARCHIVE, its dump failed\n(?:\[[234]\/4\] \w+: verified, .*\n){3}verified: roles, tablespaces, 3 of 4 databases\n/, 'one does not fit: --verify');
 is($err, <<"ERR", 'one does not fit: messages of --verify');
 pg_pardump: error: verification of 1 of 4 databases failed
 pg_pardump: detail: Databases without an archive: "large".
@@ -62,10 +62,10 @@ nothing_left_ok($source, $dir, 'one does not fit');
 	my @check = ('pg_pardump', '--all-databases', '--check', '-d', $connstr, '-f', "$parent/new");
 	my ($rc, $out, $err) = run_program(@check);
 	is("$rc $err", '0 ', '--check, where there is room');
-	like($out, qr/^\[1\/4\] large: 1 table, .*\(COPY\), archive about .*\n(?:\[\d\/4\] .*\n){3}A run would dump roles, tablespaces, 4 databases and \d tables, about \S+ .?B:\n  jobs: \d+\n  connections to the source: at most \d+ needed, \d+ free\n  archives: about \S+ .?B with \w+\n  free disk space: \S+ .?B\nno problems found in \d+ databases\n\z/m,
+	like($out, qr/^\[1\/4\] large: 1 table, .*\(COPY\), archive about .*\n(?:\[\d\/4\] .*\n){3}A run would dump 4 databases, about \S+ .?B:\n  global objects: roles, tablespaces\n  tables: \d, large objects: \d+\n  jobs: \d+\n  connections to the source: at most \d+ needed, \d+ free\n  archives: about \S+ .?B with \w+\n  free disk space: \S+ .?B\nno problems found in \d+ databases\n\z/m,
 		'--check, where there is room: what is needed, and what there is');
 	($rc, $out) = run_program(@check, '--no-tablespaces', '-Z0');
-	like($out, qr/^A run would dump roles, 4 databases and \d tables, about .*:\n(?:  .*\n)*  archives: about \S+ .?B\n/m, '--check, no tablespaces, and no compression');
+	like($out, qr/^A run would dump 4 databases, about .*:\n  global objects: roles\n(?:  .*\n)*  archives: about \S+ .?B\n/m, '--check, no tablespaces, and no compression');
 	local $ENV{LD_PRELOAD} = system_faults();
 	local $ENV{SYSTEM_FAULT} = 'statvfs _full';
 	($rc, $out, $err) = run_program(@check);
@@ -93,13 +93,13 @@ nothing_left_ok($source, $dir, 'one does not fit');
 	chmod 0500, $parent or die "could not change a mode: $!";
 	($rc, $out, $err) = run_program(@check);
 	is("$rc $err", '1 ', '--check, a directory that cannot be made');
-	like($out, qr/^A run would dump roles, tablespaces, 4 databases .*\n(?:  .*\n)+error: could not write to directory "\Q$parent\E": Permission denied\n1 problem found \(databases: 4, errors: 1, warnings: 0\); a run would fail\n\z/m,
+	like($out, qr/^A run would dump 4 databases, .*\n(?:  .*\n)+error: could not write to directory "\Q$parent\E": Permission denied\n1 problem found \(databases: 4, errors: 1, warnings: 0\); a run would fail\n\z/m,
 		'--check, a directory that cannot be made: the last line');
 	chmod 0700, $parent or die "could not change a mode: $!";
 	append_to_file("$parent/file", 'mine');
 	($rc, $out, $err) = run_program(@check, '-f', $parent);
 	is("$rc $err", '1 ', '--check, a directory that is not empty');
-	like($out, qr/^A run would dump roles, tablespaces, 4 databases .*\n(?:  .*\n)+error: directory "\Q$parent\E" exists but is not empty\n  hint: .*\n1 problem found \(databases: 4, errors: 1, warnings: 0\); a run would fail\n\z/m,
+	like($out, qr/^A run would dump 4 databases, .*\n(?:  .*\n)+error: directory "\Q$parent\E" exists but is not empty\n  hint: .*\n1 problem found \(databases: 4, errors: 1, warnings: 0\); a run would fail\n\z/m,
 		'--check, a directory that is not empty: the plan, and the last line');
 	($rc, $out, $err) = run_program(@check, '--role=no_such_role');
 	is($rc, 1, '--check, a role that does not exist: exit code');

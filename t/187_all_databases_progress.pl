@@ -65,7 +65,7 @@ ok((grep { /^\[\d\/5\] shop: 2 tables, 12,346 rows, 2 large objects, $size store
   or diag($err);
 ok((grep { /^\[\d\/5\] \Q$shown_odd\E: 1 table, 1,000 rows, $size stored as $size in $seconds$/ } @lines), 'a dump: a name that has two lines');
 like($lines[-3], qr/^$last$/, 'a dump: the last line of progress');
-like("$lines[-2]\n$lines[-1]", qr/^dumped roles, tablespaces and 5 databases:\n  4 tables, 14,346 rows, 2 large objects, $size stored as $size in $seconds, $size\/s$/, 'a dump: the summary');
+like("$lines[-2]\n$lines[-1]", qr/^dumped: roles, tablespaces, 5 databases\n  4 tables, 14,346 rows, 2 large objects, $size stored as $size in $seconds, $size\/s$/, 'a dump: the summary');
 is(scalar(@lines), 8, 'a dump: nothing else');
 my ($sum) = grep { defined $_->{databases} } events($log, 'summary');
 is_deeply({ %$sum{qw(databases failed_databases tables rows large_objects retries)} },
@@ -99,7 +99,7 @@ is($rc, 1, 'one fails: exit code');
 numbered_ok('one fails', 5, @lines);
 ok((grep { /^\[\d\/5\] broken: FAILED after $seconds$/ } @lines), 'one fails: line of the database') or diag($err);
 ok((grep { /^\[\d\/5\] shop: .*, 1 column masked$/ } @lines), 'one fails: a mask of another one');
-like($err, qr/^dumped roles, tablespaces and 4 of 5 databases:\n  3 tables, 13,346 rows, .*, 1 column masked\n.*error: could not dump 1 of 5 databases\n.*detail: Failed databases: "broken"\.$/m, 'one fails: the summary, and the error that names it');
+like($err, qr/^dumped: roles, tablespaces, 4 of 5 databases\n  3 tables, 13,346 rows, .*, 1 column masked\n.*error: could not dump 1 of 5 databases\n.*detail: Failed databases: "broken"\.$/m, 'one fails: the summary, and the error that names it');
 ($sum) = grep { defined $_->{databases} } events($log, 'summary');
 is($sum->{failed_databases}, 1, 'one fails: the event of the summary');
 is(join(' ', map { $_->{database} } grep { $_->{state} eq 'failed' } events($log, 'database_end')), 'broken', 'one fails: event of the database');
@@ -112,13 +112,13 @@ is("$rc$err", '0', 'a verification: exit code');
 @lines = split /\n/, $out;
 numbered_ok('a verification', 5, @lines);
 ok((grep { /^\[\d\/5\] shop: verified, \d+ files, 12,346 rows, $size stored as $size in $seconds$/ } @lines), 'a verification: a line of a database');
-like("$lines[-2]\n$lines[-1]", qr/^verified roles, tablespaces and 5 databases:\n  \d+ files, 14,346 rows, $size stored as $size in $seconds, $size\/s$/, 'a verification: the summary');
+like("$lines[-2]\n$lines[-1]", qr/^verified: roles, tablespaces, 5 databases\n  \d+ files, 14,346 rows, $size stored as $size in $seconds, $size\/s$/, 'a verification: the summary');
 is(scalar(@lines), 7, 'a verification: nothing else');
 append_to_file(archive_of($dir, 'broken') . '/toc.dat', 'x');
 ($rc, $out, $err) = run_program('pg_pardump', '--all-databases', '-P', "--verify=$dir");
 is($rc, 1, 'a damaged archive: exit code');
 like($out, qr/^\[\d\/5\] broken: DAMAGED, 1 problem found, \d+ files? in $seconds$/m, 'a damaged archive: line of the database');
-like($out, qr/^verified roles, tablespaces and 4 of 5 databases:\n  \d+ files, .*$/m, 'a damaged archive: the summary');
+like($out, qr/^verified: roles, tablespaces, 4 of 5 databases\n  \d+ files, .*$/m, 'a damaged archive: the summary');
 like($err, qr/^$last$/m, 'a damaged archive: the line of progress');
 like($err, qr/^pg_pardump: error: verification of 1 of 5 databases failed\npg_pardump: detail: Damaged archives: "broken"\.\npg_pardump: hint: Use another copy of the damaged archives\.\npg_pardump: hint: To restore the other databases, run "pg_parrestore --all-databases --exclude-database=broken -d CONNINFO \Q$dir\E"\.\n\z/m,
 	'a damaged archive: the last messages');
@@ -131,7 +131,7 @@ is("$rc$out", '0', 'a restore: exit code');
 numbered_ok('a restore', 4, @lines);
 ok((grep { /^\[\d\/4\] shop: 2 tables, 12,346 rows, 2 large objects, $size in $seconds$/ } @lines), 'a restore: a line of a database') or diag($err);
 like($lines[-4], qr/^$last$/, 'a restore: the last line of progress');
-like(join("\n", @lines[ -3 .. -1 ]), qr/^restored roles, tablespaces and 4 databases:\n  3 tables, 13,346 rows, 2 large objects, $size in $seconds, $size\/s\n  target: \Q@{[$target->host]}\E:\d+$/, 'a restore: the summary');
+like(join("\n", @lines[ -3 .. -1 ]), qr/^restored: roles, tablespaces, 4 databases\n  3 tables, 13,346 rows, 2 large objects, $size in $seconds, $size\/s\n  target: \Q@{[$target->host]}\E:\d+$/, 'a restore: the summary');
 sql($target, 'postgres', 'DROP DATABASE shop');
 sql($target, 'postgres', qq{DROP DATABASE "$odd"});
 ($rc, $out, $err) = run_program('pg_pardump', '--all-databases', '-j2', '-d', $node->connstr('postgres'), '--compare',
@@ -141,7 +141,7 @@ is($rc, 0, 'a copy: exit code') or diag($err);
 numbered_ok('a copy', 5, @lines);
 ok((grep { /^\[\d\/5\] shop: 2 tables, 12,346 rows, 2 large objects, $size in $seconds, $size sent, equal to the source$/ } @lines),
 	'a copy: a line of a database') or diag($out);
-like(join("\n", @lines[ -3 .. -1 ]), qr/^copied roles, tablespaces and 5 databases:\n  4 tables, 14,346 rows, 2 large objects, $size in $seconds, $size\/s, $size sent\n  target: \Q@{[$target->host]}\E:\d+$/, 'a copy: the summary');
+like(join("\n", @lines[ -3 .. -1 ]), qr/^copied: roles, tablespaces, 5 databases\n  4 tables, 14,346 rows, 2 large objects, $size in $seconds, $size\/s, $size sent\n  target: \Q@{[$target->host]}\E:\d+$/, 'a copy: the summary');
 is(scalar(@lines), 8, 'a copy: nothing else');
 
 # ---- a terminal: the rows of one database wait at a gate
@@ -164,7 +164,7 @@ $gate->('SELECT pg_advisory_unlock(42)');
 $h->finish;
 is($h->full_result(0) >> 8, 0, 'a terminal: exit code');
 like($shown, qr/\[5\/5\] shop: 3 tables, /, 'a terminal: a line of a database');
-like($shown, qr/\r\ndumped roles, tablespaces and 5 databases:\r\n  5 tables, 17,346 rows, /, 'a terminal: the summary');
+like($shown, qr/\r\ndumped: roles, tablespaces, 5 databases\r\n  5 tables, 17,346 rows, /, 'a terminal: the summary');
 # no line of the progress is left before another line
 unlike($shown, qr/[kMG]B\/s[^\r\n]*\[\d\/5\]/, 'a terminal: the line of progress is cleared');
 $gate->();

@@ -12,7 +12,6 @@
 
 #include "base/buffer.h"
 #include "base/interrupt.h"
-#include "base/units.h"
 #include "cluster/cluster.h"
 #include "cluster/cluster_account.h"
 #include "cluster/cluster_map.h"
@@ -46,7 +45,7 @@ report_failed(const char *format, PQExpBuffer names, const ClusterList *list,
 			  int n_failed, int n)
 {
 	cluster_list_add_failed(names, list);
-	pg_log_error(format, n_failed, n, units_plural(n));
+	pg_log_error(format, n_failed, n);
 	if (names->len > 0)
 		pg_log_error_detail("Failed databases: %s.", names->data);
 }
@@ -412,8 +411,13 @@ cluster_dump(const Options *options, const char *argv0, ClusterProgram program)
 		metrics_end(true);
 		return 0;
 	}
-	report_failed(only_looks ? "problems were found in %d of %d database%s" :
-				  "could not dump %d of %d database%s",
+	report_failed(only_looks ?
+				  ngettext("problems were found in %d of %d database",
+						   "problems were found in %d of %d databases",
+						   dump->map.list.n) :
+				  ngettext("could not dump %d of %d database",
+						   "could not dump %d of %d databases",
+						   dump->map.list.n),
 				  &names, &dump->map.list, n_failed, dump->map.list.n);
 	if (!only_looks)
 	{
@@ -573,8 +577,10 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	if (copy->globals.n_errors > 0)
 	{
 		pg_log_error("could not create all roles and tablespaces");
-		pg_log_error_detail("%d statement%s failed, with the errors above.",
-							copy->globals.n_errors, units_plural(copy->globals.n_errors));
+		pg_log_error_detail(ngettext("%d statement failed, with the error above.",
+									 "%d statements failed, with the errors above.",
+									 copy->globals.n_errors),
+							copy->globals.n_errors);
 		pg_log_error_hint(FAILED_STATEMENTS_HINT);
 	}
 	if (n_failed > 0 && n_failed == copy->list.n)
@@ -586,7 +592,8 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	{
 		PQExpBufferData names = buffer_new();
 
-		report_failed("could not copy %d of %d database%s",
+		report_failed(ngettext("could not copy %d of %d database",
+							   "could not copy %d of %d databases", copy->list.n),
 					  &names, &copy->list, n_failed, copy->list.n);
 		pg_log_error_detail("The copies of the other databases are complete.");
 		pg_log_error_hint(options->cluster_snapshot ?
@@ -663,8 +670,9 @@ report_verify(const ClusterVerify *verify, int n_failed)
 		is_short = is_short && is_plain_pattern(database->name);
 		appendPQExpBuffer(&exclude, " --exclude-database=%s", database->name);
 	}
-	pg_log_error("verification of %d of %d database%s failed", n_failed,
-				 list->n, units_plural(list->n));
+	pg_log_error(ngettext("verification of %d of %d database failed",
+						  "verification of %d of %d databases failed", list->n),
+				 n_failed, list->n);
 	if (damaged.len > 0)
 		pg_log_error_detail("Damaged archives: %s.", damaged.data);
 	if (failed.len > 0)
@@ -888,10 +896,12 @@ report_restore(ClusterRestore *restore, int n_failed, int n_before, int n_left)
 		pg_log_warning_hint(FAILED_STATEMENTS_HINT);
 	}
 	if (n_with_errors > 0)
-		pg_log_error("%d of %d database%s restored with errors",
-					 n_with_errors, n, units_plural(n));
+		pg_log_error(ngettext("%d of %d database restored with errors",
+							  "%d of %d databases restored with errors", n),
+					 n_with_errors, n);
 	if (n_bad > 0)
-		report_failed("could not restore %d of %d database%s",
+		report_failed(ngettext("could not restore %d of %d database",
+							   "could not restore %d of %d databases", n),
 					  &restore->failed, &restore->map->list, n_bad, n);
 	if (n_bad > 0 && n_left > 0)
 	{

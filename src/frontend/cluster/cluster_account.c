@@ -424,8 +424,7 @@ names_of(const ClusterAccount *account, const uint64 *values, int *n)
 
 /*
  * Print a hint about bytes of these databases, if there are enough of them.
- * The format is for their sum, the numbers of these databases and of all, the
- * end of the plural, and the names.
+ * The format is for their sum and the names.
  */
 static void
 give_hint(const ClusterAccount *account, const uint64 *bytes, const char *format)
@@ -437,8 +436,7 @@ give_hint(const ClusterAccount *account, const uint64 *bytes, const char *format
 	for (int i = 0; i < account->list->n; i++)
 		sum += bytes[i];
 	if (sum >= ADVICE_BYTES)
-		message_hint(psprintf(format, units_size(sum), n, account->list->n,
-							  units_plural(account->list->n), names));
+		message_hint(psprintf(format, units_size(sum), names));
 }
 
 /* Does this run read rows, or check whether it could, and show hints? */
@@ -502,11 +500,11 @@ give_hints(const ClusterAccount *account)
 		unusable[i] = account->figures[i].unusable_bytes;
 	}
 	give_hint(account, whole,
-			  "Tables of other roles, about %s in %d of %d database%s (%s), are not split: querying them could run code of these roles with your privileges.  Use the extension, or --trust-owners if you trust these roles.");
+			  "Tables of other roles, about %s (databases: %s), are not split: querying them could run code of these roles with your privileges.  Use the extension, or --trust-owners if you trust these roles.");
 	give_hint(account, copied,
-			  "About %s in %d of %d database%s (%s) are read with COPY, which is slower than the extension.  To install it, run CREATE EXTENSION pg_pardump; in each of these databases.");
+			  "About %s (databases: %s) are read with COPY, which is slower than the extension.  To install it, run CREATE EXTENSION pg_pardump; in each of these databases.");
 	give_hint(account, unusable,
-			  "About %s in %d of %d database%s (%s) are read with COPY, because the extension that is installed there cannot be used.  To print the reason, use -v.");
+			  "About %s (databases: %s) are read with COPY, because the extension that is installed there cannot be used.  To print the reason, use -v.");
 }
 
 /* ----------
@@ -535,10 +533,10 @@ output_of(const ClusterAccount *account)
 	return progress_is_shown() ? stderr : NULL;
 }
 
-/* Append the figures of a database, or of all of them. */
+/* Add the figures of a database, or of all of them, to a list. */
 static void
-append_figures(PQExpBuffer buf, const ClusterAccount *account,
-			   const RunFigures *figures, double seconds, bool with_rate)
+add_run_figures(PQExpBuffer list, const ClusterAccount *account,
+				const RunFigures *figures, double seconds, bool with_rate)
 {
 	static const RunKind kinds[] = {
 		[CLUSTER_DUMP] = RUN_DUMP,
@@ -547,33 +545,47 @@ append_figures(PQExpBuffer buf, const ClusterAccount *account,
 		[CLUSTER_VERIFY] = RUN_VERIFY
 	};
 
-	run_figures_append(buf, figures, kinds[account->command], seconds, with_rate);
+	PQExpBufferData text = buffer_new();
+
+	run_figures_append(&text, figures, kinds[account->command], seconds, with_rate);
+	units_list_add(list, text.data);
+	termPQExpBuffer(&text);
 }
 
-/* The other figures of the summary, if they are not 0. */
+/* Add the other figures of the summary that are not 0 to a list. */
 static void
-append_notes(PQExpBuffer buf, const RunFigures *figures)
+add_notes(PQExpBuffer list, const RunFigures *figures)
 {
 	if (figures->reused_files > 0)
-		appendPQExpBuffer(buf, ", %d chunk%s reused", figures->reused_files,
-						  units_plural(figures->reused_files));
+		units_list_add(list, psprintf(ngettext("%d chunk reused", "%d chunks reused",
+											   figures->reused_files),
+									  figures->reused_files));
 	if (figures->masked_columns > 0)
-		appendPQExpBuffer(buf, ", %d column%s masked", figures->masked_columns,
-						  units_plural(figures->masked_columns));
+		units_list_add(list, psprintf(ngettext("%d column masked", "%d columns masked",
+											   figures->masked_columns),
+									  figures->masked_columns));
 	if (figures->retries > 0)
-		appendPQExpBuffer(buf, ", retries: %d", figures->retries);
+		units_list_add(list, psprintf("retries: %d", figures->retries));
 }
 
-/* The numbers of errors and problems, if they are not 0. */
 static void
-append_faults(PQExpBuffer buf, const RunFigures *figures)
+add_problems(PQExpBuffer list, const RunFigures *figures)
+{
+	if (figures->findings > 0)
+		units_list_add(list, psprintf(ngettext("%d problem found", "%d problems found",
+											   figures->findings),
+									  figures->findings));
+}
+
+/* Add the numbers of errors and problems that are not 0 to a list. */
+static void
+add_faults(PQExpBuffer list, const RunFigures *figures)
 {
 	if (figures->errors > 0)
-		appendPQExpBuffer(buf, ", %d error%s ignored", figures->errors,
-						  units_plural(figures->errors));
-	if (figures->findings > 0)
-		appendPQExpBuffer(buf, ", %d problem%s found", figures->findings,
-						  units_plural(figures->findings));
+		units_list_add(list, psprintf(ngettext("%d error ignored", "%d errors ignored",
+											   figures->errors),
+									  figures->errors));
+	add_problems(list, figures);
 }
 
 static double
@@ -603,131 +615,127 @@ print_database(const ClusterAccount *account, int no, FILE *out)
 	const RunFigures *figures = &account->figures[no];
 	bool		failed = account->states[no] == CLUSTER_FAILED;
 	double		seconds = seconds_of(account, no);
-	PQExpBufferData line = buffer_new();
+	PQExpBufferData list = buffer_new();
 
-	appendPQExpBuffer(&line, "[%d/%d] %s: ", account->n_ended, account->list->n,
-					  printable(account->list->databases[no].name));
 	if (failed && account->start_us[no] == 0)
-		appendPQExpBufferStr(&line, "NO ARCHIVE, its dump failed");
+		units_list_add(&list, "NO ARCHIVE, its dump failed");
 	else if (failed && !has_figures(figures))
-		appendPQExpBuffer(&line, "FAILED after %s", units_elapsed(seconds));
+		units_list_add(&list, psprintf("FAILED after %s", units_elapsed(seconds)));
 	else if (figures->findings > 0)
-		appendPQExpBuffer(&line, "DAMAGED, %d problem%s found, %d file%s in %s",
-						  figures->findings, units_plural(figures->findings),
-						  figures->files, units_plural(figures->files),
-						  units_elapsed(seconds));
+	{
+		units_list_add(&list, "DAMAGED");
+		add_problems(&list, figures);
+		units_list_add(&list, psprintf(ngettext("%d file in %s", "%d files in %s",
+												figures->files),
+									   figures->files, units_elapsed(seconds)));
+	}
 	else
 	{
 		if (figures->errors > 0)
-			appendPQExpBuffer(&line, "INCOMPLETE, %d error%s, ", figures->errors,
-							  units_plural(figures->errors));
+		{
+			units_list_add(&list, "INCOMPLETE");
+			units_list_add(&list, psprintf(ngettext("%d error", "%d errors",
+													figures->errors),
+										   figures->errors));
+		}
 		else if (failed)
-			appendPQExpBufferStr(&line, "FAILED, ");
+			units_list_add(&list, "FAILED");
 		else if (account->command == CLUSTER_VERIFY)
-			appendPQExpBufferStr(&line, "verified, ");
-		append_figures(&line, account, figures, seconds, false);
+			units_list_add(&list, "verified");
+		add_run_figures(&list, account, figures, seconds, false);
 		if (account->list->databases[no].todo == CLUSTER_TODO_RESUME)
-			appendPQExpBufferStr(&line, ", resumed");
-		append_notes(&line, figures);
+			units_list_add(&list, "resumed");
+		add_notes(&list, figures);
 		if (account->options->compare && !failed)
-			appendPQExpBufferStr(&line, ", equal to the source");
+			units_list_add(&list, "equal to the source");
 	}
 	message_before_output();
-	fprintf(out, "%s\n", line.data);
+	fprintf(out, "[%d/%d] %s: %s\n", account->n_ended, account->list->n,
+			printable(account->list->databases[no].name), list.data);
 	fflush(out);
+	termPQExpBuffer(&list);
 }
 
-/*
- * "; restored with errors: crm, shop": an error names the databases that
- * failed.
- */
+/* An error names the databases that failed. */
 static void
-append_with_errors(PQExpBuffer buf, const ClusterAccount *account)
+print_with_errors(const ClusterAccount *account, FILE *out)
 {
-	const char *separator = "; restored with errors: ";
+	PQExpBufferData names = buffer_new();
 
 	for (int i = 0; i < account->list->n; i++)
-	{
-		if (account->states[i] != CLUSTER_FAILED ||
-			account->figures[i].errors == 0)
-			continue;
-		appendPQExpBuffer(buf, "%s%s", separator,
-						  printable(account->list->databases[i].name));
-		separator = ", ";
-	}
+		if (account->states[i] == CLUSTER_FAILED &&
+			account->figures[i].errors > 0)
+			units_names_add(&names, account->list->databases[i].name);
+	if (names.len > 0)
+		fprintf(out, "  restored with errors: %s\n", names.data);
+	termPQExpBuffer(&names);
 }
 
-/* How a summary begins: with the number of databases, "5" or "4 of 5". */
+/* "dumped: roles, tablespaces, 4 of 5 databases" */
 static void
-append_databases(PQExpBuffer buf, const ClusterAccount *account)
+print_databases(const ClusterAccount *account, FILE *out)
 {
-	static const char *const all[] = {
-		[CLUSTER_DUMP] = "dumped %s and %d database%s",
-		[CLUSTER_COPY] = "copied %s and %d database%s",
-		[CLUSTER_RESTORE] = "restored %s and %d database%s",
-		[CLUSTER_VERIFY] = "verified %s and %d database%s"
+	static const char *const formats[] = {
+		[CLUSTER_DUMP] = "dumped: %s\n",
+		[CLUSTER_COPY] = "copied: %s\n",
+		[CLUSTER_RESTORE] = "restored: %s\n",
+		[CLUSTER_VERIFY] = "verified: %s\n"
 	};
-	static const char *const some[] = {
-		[CLUSTER_DUMP] = "dumped %s and %d of %d database%s",
-		[CLUSTER_COPY] = "copied %s and %d of %d database%s",
-		[CLUSTER_RESTORE] = "restored %s and %d of %d database%s",
-		[CLUSTER_VERIFY] = "verified %s and %d of %d database%s"
-	};
-	const char *globals = globals_names(account->options);
 	int			n = account->list->n;
 	int			n_complete = count_states(account, CLUSTER_COMPLETE);
+	PQExpBufferData list = buffer_new();
 
-	if (n_complete == n)
-		appendPQExpBuffer(buf, all[account->command], globals, n,
-						  units_plural(n));
-	else
-		appendPQExpBuffer(buf, some[account->command], globals, n_complete, n,
-						  units_plural(n));
+	units_list_add(&list, globals_names(account->options));
+	units_list_add(&list, n_complete == n ?
+				   psprintf(ngettext("%d database", "%d databases", n), n) :
+				   psprintf(ngettext("%d of %d database", "%d of %d databases", n),
+							n_complete, n));
+	if (account->list->n_before > 0)
+		units_list_add(&list, psprintf("%d by earlier runs", account->list->n_before));
+	fprintf(out, formats[account->command], list.data);
+	termPQExpBuffer(&list);
 }
 
 /* The snapshot of a dump or a copy, which --cluster-snapshot has taken. */
 static void
-append_snapshot(PQExpBuffer buf, const ClusterAccount *account)
+print_snapshot(const ClusterAccount *account, FILE *out)
 {
 	const SnapshotRecord *snapshot = account->snapshot;
+	const char *time;
 
 	if (snapshot == NULL || account->command == CLUSTER_VERIFY)
 		return;
-	appendPQExpBuffer(buf, "\n  snapshot: %s", printable(snapshot->time));
+	time = printable(snapshot->time);
 	if (snapshot->lsn)
-		appendPQExpBuffer(buf, ", WAL position at most %s", snapshot->lsn);
+		fprintf(out, "  snapshot: %s, WAL position at most %s\n", time, snapshot->lsn);
 	else if (snapshot->replay_lsn)
-		appendPQExpBuffer(buf, ", replay position %s", snapshot->replay_lsn);
+		fprintf(out, "  snapshot: %s, replay position %s\n", time, snapshot->replay_lsn);
+	else
+		fprintf(out, "  snapshot: %s\n", time);
 }
 
-/*
- * "dumped roles, tablespaces and 4 of 5 databases:", and in the next line
- * "643 tables, ... in 45.2 s, 60.1 MB/s".
- */
 static void
 print_summary(const ClusterAccount *account, FILE *out)
 {
 	RunFigures	sum = sum_figures(account);
+	PQExpBufferData figures = buffer_new();
 	PQExpBufferData faults = buffer_new();
-	PQExpBufferData line = buffer_new();
 
-	append_databases(&line, account);
-	if (account->list->n_before > 0)
-		appendPQExpBuffer(&line, ", and %d by earlier runs", account->list->n_before);
-	appendPQExpBufferStr(&line, ":\n  ");
-	append_figures(&line, account, &sum, run_clock_seconds(), true);
-	append_notes(&line, &sum);
-	append_faults(&faults, &sum);
-	/* skip the comma at the beginning */
-	if (faults.len > 0)
-		appendPQExpBuffer(&line, "\n  %s", faults.data + 2);
-	append_with_errors(&line, account);
-	if (account->target)
-		appendPQExpBuffer(&line, "\n  target: %s", account->target);
-	append_snapshot(&line, account);
+	add_run_figures(&figures, account, &sum, run_clock_seconds(), true);
+	add_notes(&figures, &sum);
+	add_faults(&faults, &sum);
 	message_before_output();
-	fprintf(out, "%s\n", line.data);
+	print_databases(account, out);
+	fprintf(out, "  %s\n", figures.data);
+	if (faults.len > 0)
+		fprintf(out, "  %s\n", faults.data);
+	print_with_errors(account, out);
+	if (account->target)
+		fprintf(out, "  target: %s\n", account->target);
+	print_snapshot(account, out);
 	fflush(out);
+	termPQExpBuffer(&figures);
+	termPQExpBuffer(&faults);
 }
 
 /* ----------
@@ -845,12 +853,11 @@ page_notes(const ClusterAccount *account, int no)
 	PQExpBufferData notes = buffer_new();
 
 	if (account->states[no] == CLUSTER_FAILED)
-		appendPQExpBufferStr(&notes, account->start_us[no] == 0 ?
-							 ", no archive" : ", failed");
-	append_notes(&notes, &account->figures[no]);
-	append_faults(&notes, &account->figures[no]);
-	/* Skip the comma and the space at the beginning. */
-	return notes.len > 0 ? notes.data + 2 : NULL;
+		units_list_add(&notes, account->start_us[no] == 0 ?
+					   "no archive" : "failed");
+	add_notes(&notes, &account->figures[no]);
+	add_faults(&notes, &account->figures[no]);
+	return notes.len > 0 ? notes.data : NULL;
 }
 
 /* The names of the databases that failed, or NULL. */
@@ -930,24 +937,21 @@ print_check(const ClusterAccount *account)
 	FILE	   *out = output_of(account);
 	int			n = account->list->n;
 
-	if (sum.objects > 0)
-		fprintf(out, "A run would dump %s, %d database%s, %d table%s and %d large object%s, about %s:\n",
-				globals_names(options), n, units_plural(n), sum.tables,
-				units_plural(sum.tables), sum.objects,
-				units_plural(sum.objects), units_size(bytes));
-	else
-		fprintf(out, "A run would dump %s, %d database%s and %d table%s, about %s:\n",
-				globals_names(options), n, units_plural(n), sum.tables,
-				units_plural(sum.tables), units_size(bytes));
+	fprintf(out, ngettext("A run would dump %d database, about %s:\n",
+						  "A run would dump %d databases, about %s:\n", n),
+			n, units_size(bytes));
+	fprintf(out, "  global objects: %s\n", globals_names(options));
+	fprintf(out, "  tables: %d, large objects: %d\n", sum.tables, sum.objects);
 	fprintf(out, "  jobs: %d\n", options->jobs);
 	fprintf(out, "%s\n", account->connections);
 	/* this run has tried to take it, and would have ended with an error */
 	if (options->cluster_snapshot)
 		fprintf(out, "  snapshot of all databases: can be taken\n");
-	fprintf(out, "  archives: about %s", units_size(sum.stored_bytes));
 	if (sum.compression)
-		fprintf(out, " with %s", sum.compression);
-	fputc('\n', out);
+		fprintf(out, "  archives: about %s with %s\n",
+				units_size(sum.stored_bytes), sum.compression);
+	else
+		fprintf(out, "  archives: about %s\n", units_size(sum.stored_bytes));
 	if (directory && archive_space_available(directory, &need, &available))
 		fprintf(out, "  free disk space: %s\n", units_size(available));
 	dry_run_print_times(options, bytes, options->expected_rate == 0 ? 0 :

@@ -658,9 +658,10 @@ check_connections(PGconn *conn, const ClusterSide *side, int jobs,
 		return true;
 	}
 	connection_limit_report(PG_LOG_ERROR, conn, at_most, needed);
-	pg_log_error_detail("The run needs %d connection%s for jobs, and %d for %d database%s at a time.",
-						jobs, units_plural(jobs), needed - jobs, n_runs,
-						units_plural(n_runs));
+	pg_log_error_detail(ngettext("The run needs %d connection for jobs, and %d for databases (%d at a time).",
+								 "The run needs %d connections for jobs, and %d for databases (%d at a time).",
+								 jobs),
+						jobs, needed - jobs, n_runs);
 	while (jobs > 0 && needed_by(side, jobs, n_databases) > at_most)
 		jobs--;
 	connection_limit_hint(PG_LOG_ERROR, conn, &connections, jobs);
@@ -761,9 +762,10 @@ check_builds(PGconn *conn, int jobs, int builds, int n_databases)
 	if (n_databases == 0 || left >= needed)
 		return;
 	connection_limit_report(PG_LOG_WARNING, conn, left, needed);
-	pg_log_warning_detail("The run needs %d connection%s for jobs, %d for %d database%s at a time, and %d for index builds.",
-						  jobs, units_plural(jobs), sessions - jobs, n_runs,
-						  units_plural(n_runs), builds);
+	pg_log_warning_detail(ngettext("The run needs %d connection for jobs, %d for databases (%d at a time), and %d for index builds.",
+								   "The run needs %d connections for jobs, %d for databases (%d at a time), and %d for index builds.",
+								   jobs),
+						  jobs, sessions - jobs, n_runs, builds);
 	pg_log_warning_hint(CONNECTIONS_BUILDS_HINT);
 }
 

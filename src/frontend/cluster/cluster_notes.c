@@ -219,20 +219,17 @@ begin_writing(PGconn *conn)
 
 /*
  * Exit because the table does not exist, or its notes cannot be relied on.
- * Only a restore from the start helps, without the notes that exist.  problem
- * is the end of a sentence about the table.
+ * Only a restore from the start helps, without the notes that exist.
  */
 pg_noreturn static void
-refuse_notes(PGconn *conn, bool exist, const char *problem)
+refuse_notes(PGconn *conn, bool exist, const char *detail)
 {
-	const char *database = printable(PQdb(conn));
-
 	pg_log_error("the restore of all databases cannot continue");
-	pg_log_error_detail("Table %s in database \"%s\" %s.",
-						CLUSTER_NOTES_TABLE, database, problem);
-	pg_fatal_hint("End other restores of all databases, drop the databases that this restore has created,%s and run the command again without --resume.",
-				  exist ? psprintf(" run " DROP_COMMAND " in database \"%s\",",
-								   database) : "");
+	pg_log_error_detail("%s", detail);
+	if (!exist)
+		pg_fatal_hint("End other restores of all databases, drop the databases that this restore has created, and run the command again without --resume.");
+	pg_fatal_hint("End other restores of all databases, drop the databases that this restore has created, run " DROP_COMMAND " in database \"%s\", and run the command again without --resume.",
+				  printable(PQdb(conn)));
 }
 
 /*
@@ -245,7 +242,9 @@ lock_notes(PGconn *conn)
 {
 	session_command(conn, LOCK_COMMAND);
 	if (!notes_exist(conn))
-		refuse_notes(conn, false, "was dropped during the run");
+		refuse_notes(conn, false,
+					 psprintf("Table %s in database \"%s\" was dropped during the run.",
+							  CLUSTER_NOTES_TABLE, printable(PQdb(conn))));
 }
 
 static void
@@ -328,7 +327,9 @@ set_note(PGconn *conn, const char *identity, const Note *note)
 	PGresult   *res = target_query(conn, set_query, 6, params);
 
 	if (strcmp(PQcmdTuples(res), "1") != 0)
-		refuse_notes(conn, true, "belongs to another restore");
+		refuse_notes(conn, true,
+					 psprintf("Table %s in database \"%s\" belongs to another restore.",
+							  CLUSTER_NOTES_TABLE, printable(PQdb(conn))));
 	PQclear(res);
 }
 
@@ -342,8 +343,9 @@ state_of(PGconn *conn, const char *name)
 	for (int i = NOTE_BEGUN; i <= NOTE_DONE; i++)
 		if (strcmp(name, state_names[i]) == 0)
 			return (NoteState) i;
-	refuse_notes(conn, true, psprintf("contains the unknown state \"%s\"",
-									  printable(name)));
+	refuse_notes(conn, true,
+				 psprintf("Table %s in database \"%s\" contains the unknown state \"%s\".",
+						  CLUSTER_NOTES_TABLE, printable(PQdb(conn)), printable(name)));
 }
 
 static void
@@ -597,9 +599,10 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list,
 
 	for (int i = 0; i < list->n; i++)
 		bytes += list->databases[i].bytes;
-	findings_note(psprintf("A run would restore %s and %d database%s, %s with indexes:",
-						   globals_names(notes->options), list->n,
-						   units_plural(list->n), units_size(bytes)));
+	findings_note(psprintf(ngettext("A run would restore %d database, %s with indexes:",
+									"A run would restore %d databases, %s with indexes:",
+									list->n), list->n, units_size(bytes)));
+	findings_note(psprintf("  global objects: %s", globals_names(notes->options)));
 	for (int i = 0; i < list->n; i++)
 	{
 		const ClusterDatabase *database = &list->databases[i];
@@ -611,8 +614,9 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list,
 								   units_size(database->bytes)));
 	}
 	if (notes->n_done > 0)
-		findings_note(psprintf("  restored by earlier runs: %d database%s",
-							   notes->n_done, units_plural(notes->n_done)));
+		findings_note(psprintf(ngettext("  restored by earlier runs: %d database",
+										"  restored by earlier runs: %d databases",
+										notes->n_done), notes->n_done));
 	findings_note(psprintf("  jobs: %d", notes->options->jobs));
 	findings_note(connections);
 	findings_note(psprintf("  progress table: %s in database \"%s\"",
@@ -681,8 +685,9 @@ cluster_notes_begin(ClusterNotes *notes, PGconn *conn, const ClusterList *list)
 	if (notes->n_done > 0 && progress_is_shown())
 	{
 		message_before_output();
-		fprintf(stderr, "restored by earlier runs: %d database%s\n", notes->n_done,
-				units_plural(notes->n_done));
+		fprintf(stderr, ngettext("restored by earlier runs: %d database\n",
+								 "restored by earlier runs: %d databases\n",
+								 notes->n_done), notes->n_done);
 	}
 	notes->is_kept = notes->exists || make_table(notes, conn);
 	if (!notes->is_kept)
@@ -790,8 +795,9 @@ cluster_notes_end(ClusterNotes *notes, PGconn *conn, int *n_left)
 	PGconn	   *writer;
 
 	if (notes->n_with_errors > 0)
-		pg_log_warning("an earlier run restored %d database%s with errors",
-					   notes->n_with_errors, units_plural(notes->n_with_errors));
+		pg_log_warning(ngettext("an earlier run restored %d database with errors",
+								"an earlier run restored %d databases with errors",
+								notes->n_with_errors), notes->n_with_errors);
 	if (!notes->is_kept)
 		return notes->n_with_errors;
 	writer = begin_end(notes, conn);

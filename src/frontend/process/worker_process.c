@@ -18,7 +18,6 @@
 
 #include "base/interrupt.h"
 #include "base/shared_memory.h"
-#include "base/units.h"
 #include "process/child_program.h"
 #include "process/worker_process.h"
 #include "process/worker_slots.h"
@@ -185,11 +184,13 @@ worker_processes_have_files(int n, int n_more)
 		if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
 			return true;
 	}
-	pg_log_error("the limit of open files (" UINT64_FORMAT ") is too low for %d job%s: " UINT64_FORMAT " are needed",
-				 (uint64) limit.rlim_max, n, units_plural(n), (uint64) need);
+	pg_log_error(ngettext("the limit of open files (" UINT64_FORMAT ") is too low for %d job: " UINT64_FORMAT " are needed",
+						  "the limit of open files (" UINT64_FORMAT ") is too low for %d jobs: " UINT64_FORMAT " are needed",
+						  n),
+				 (uint64) limit.rlim_max, n, (uint64) need);
 	if (n_more > 0)
-		pg_log_error_detail("This number includes a connection to each of %d database%s.",
-							n_more, units_plural(n_more));
+		pg_log_error_detail("This number includes a connection to each database (%d).",
+							n_more);
 	pg_log_error_hint("Use a smaller number for --jobs, or increase the limit with \"ulimit -n\".");
 	return false;
 }
