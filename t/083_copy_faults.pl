@@ -423,7 +423,7 @@ $target->append_conf('postgresql.conf', 'hot_standby = on');
 	is($rc, 0, '--compare of two tables');
 	($rc, $out, $err) = run_copy($source, 'faults', $target, 'compared', '--compare', '-a', '-t', 'small1');
 	is($rc, 1, '--compare, rows duplicated on the target');
-	like($err, qr/error: table public\.small1 differs\n.*detail: Rows: 100 in the source, 200 in the target\.\n.*detail: Only in the target: 100 rows/,
+	like($err, qr/error: table public\.small1 differs\n.*detail: Rows: 100 in source database "[^"]+", 200 in target database "[^"]+"\.\n.*detail: Only in target database "[^"]+": 100 rows/,
 		'--compare, rows duplicated on the target: message');
 	sql($target, 'compared', q{TRUNCATE small1;
 		CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.t = ''x''; RETURN NEW; END';
@@ -431,7 +431,7 @@ $target->append_conf('postgresql.conf', 'hot_standby = on');
 			EXECUTE FUNCTION other()});
 	($rc, $out, $err) = run_copy($source, 'faults', $target, 'compared', '--compare', '-a', '-t', 'small1');
 	is($rc, 1, '--compare, a value differs');
-	like($err, qr/error: table public\.small1 differs\n.*detail: Rows: 100 in each\.\n.*detail: Only in the source: 1 row \(id=7, .*\n.*detail: Only in the target: 1 row \(id=7, t=x\)\.\n/,
+	like($err, qr/error: table public\.small1 differs\n.*detail: Rows: 100 in each\.\n.*detail: Only in source database "[^"]+": 1 row\.\n.*detail: (?:Key|Value)s: id=7, .*\n.*detail: Only in target database "[^"]+": 1 row\.\n.*detail: (?:Key|Value)s: id=7, t=x\.\n/,
 		'--compare, a value differs: message');
 	is(sessions_left($source, $target), 0, '--compare: no session left');
 }

@@ -143,13 +143,13 @@ foreach my $way (
 	[ 'a large object', 'SELECT lo_put(1003, 4999, $$y$$)',
 		qr/error: large objects differ: 5 in each, with different OIDs or contents\n/ ],
 	[ 'no large object', 'SELECT lo_unlink(1003)',
-		qr/error: large objects differ: 5 in the source, 4 in the target\n/ ],
+		qr/error: large objects differ: 5 in source database "[^"]+", 4 in target database "[^"]+"\n/ ],
 	[ 'a longer large object', 'SELECT lo_put(1003, 3000000, $$y$$)',
 		qr/error: large objects differ: 5 in each, with different OIDs or contents\n/ ],
 	[ 'a sequence', 'SELECT setval($$counter$$, 77, false)',
-		qr/error: sequence public\.counter differs\n.*detail: Nextval was called: true in the source, false in the target\.\n/ ],
+		qr/error: sequence public\.counter differs\n.*detail: Nextval was called: true in source database "[^"]+", false in target database "[^"]+"\.\n/ ],
 	[ 'a partition', 'UPDATE leaf2 SET id = 998 WHERE id = 999',
-		qr/error: table public\.leaf2 differs\n.*detail: Rows: \d+ in each\.\n.*detail: Only in the source: 1 row \(id=999.*\n.*detail: Only in the target: 1 row/ ])
+		qr/error: table public\.leaf2 differs\n.*detail: Rows: \d+ in each\.\n.*detail: Only in source database "[^"]+": 1 row\.\n.*detail: (?:Key|Value)s: id=999.*\n.*detail: Only in target database "[^"]+": 1 row\.\n/ ])
 {
 	my ($what, $sql, $message) = @$way;
 	$sql =~ s/counter\b/public.counter/;
@@ -191,9 +191,9 @@ foreach my $option ('--max-table-segment-pages=1', '--load-via-partition-root')
 }
 ($rc, $out, $err) = run_copy($source, 'mixed', $target, '__max_table_segment_pages_1', '-a',
 	'--compare', '--no-analyze');
-like($err, qr/error: table public\.mixed differs\n.*detail: Rows: 300 in the source, 600 in the target\.\n.*detail: Only in the target: 300 rows/,
+like($err, qr/error: table public\.mixed differs\n.*detail: Rows: 300 in source database "[^"]+", 600 in target database "[^"]+"\.\n.*detail: Only in target database "[^"]+": 300 rows/,
 	'--compare, twice the rows by way of the root: message');
-like($err, qr/error: table public\."it""s own" differs\n.*detail: Rows: 100 in the source, 200 in the target\.\n.*detail: Only in the target: 100 rows/,
+like($err, qr/error: table public\."it""s own" differs\n.*detail: Rows: 100 in source database "[^"]+", 200 in target database "[^"]+"\.\n.*detail: Only in target database "[^"]+": 100 rows/,
 	'--compare, twice the rows of a partition: message');
 like($err, qr/differ in 2 objects/, '--compare, twice the rows: nothing else');
 

@@ -125,9 +125,9 @@ same_ok($archives{custom}, 'with another copy', $target->connstr($copy), '-j2');
 sql($target, $copy, q{UPDATE plain SET t = 'other' WHERE id = 10000;
 	DELETE FROM leaf1 WHERE id = (SELECT min(id) FROM leaf1)});
 my $changed = $target->connstr($copy);
-differs_ok(qr/error: table public\.plain differs\n.*detail: Rows: 20,000 in each\.\n.*detail: Different values: 1 row \(id=10000\)\.$/m,
+differs_ok(qr/error: table public\.plain differs\n.*detail: Rows: 20,000 in each\.\n.*detail: Different values: 1 row\.\n.*detail: Keys: id=10000\.$/m,
 	'2 objects', $archives{chunks}, 'another value', "--compare-with=$changed", '-j2');
-differs_ok(qr/error: table public\.leaf1 differs\n.*detail: Rows: ([\d,]+) in the source, (?!\1 )[\d,]+ in the target\.\n.*detail: Only in the target: 1 row \(id=\d+\)\.$/m,
+differs_ok(qr/error: table public\.leaf1 differs\n.*detail: Rows: ([\d,]+) in source database "[^"]+", (?!\1 )[\d,]+ in target database "[^"]+"\.\n.*detail: Only in target database "[^"]+": 1 row\.\n.*detail: (?:Key|Value)s: id=\d+\.$/m,
 	'2 objects', $archives{custom}, 'a row less', "--compare-with=$changed");
 sql($target, $copy, q{SELECT lo_put(4711, 400000, 'X')});
 differs_ok(qr/error: large objects differ: 2 in each, with different OIDs or contents$/m, '3 objects', $archives{custom},
@@ -140,7 +140,7 @@ differs_ok(qr/error: large objects differ: 2 in each, with different OIDs or con
 		("x y" int, n int, d timestamptz, t text)');
 	my ($rc, $out, $err) = run_parrestore($target, $half, $archives{custom}, "--compare-with=$shop");
 	is("$rc$out", '1', 'after errors: exit code');
-	like($err, qr/table .*"a b" differs\n.*detail: Rows: 3,000 in the source, 0 in the target\.\n.*detail: Only in the source: 3,000 rows/m,
+	like($err, qr/table .*"a b" differs\n.*detail: Rows: 3,000 in source database "[^"]+", 0 in target database "[^"]+"\.\n.*detail: Only in source database "[^"]+": 3,000 rows/m,
 		'after errors: message');
 	like($err, qr/errors ignored on restore: \d+\n/, 'after errors: number of ignored errors');
 	like($err, qr/Tables committed on the target with all rows: 5 of 6\.\n.*detail: Incomplete tables: "odd ""names"""\."a b"\.$/m,
@@ -163,7 +163,7 @@ differs_ok(qr/error: large objects differ: 2 in each, with different OIDs or con
 	write_toc($toc, $archive);
 	my ($rc, $out, $err) = restore($archive, "--compare-with=$shop");
 	is("$rc$out", '1', 'a column that is SQL: exit code');
-	like($err, qr/error: table public\.plain differs\n.*detail: Rows: 20,000 in the source, 0 in the target\.\n.*detail: Only in the source: about [\d,]+ rows/, 'a column that is SQL: message about the table');
+	like($err, qr/error: table public\.plain differs\n.*detail: Rows: 20,000 in source database "[^"]+", 0 in target database "[^"]+"\.\n.*detail: Only in source database "[^"]+": about [\d,]+ rows/, 'a column that is SQL: message about the table');
 	unlike($err, qr/evil was called/, 'a column that is SQL: the source does not run it');
 	sql($source, 'shop', 'DROP DOMAIN deceit; DROP FUNCTION evil');
 }

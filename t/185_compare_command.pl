@@ -74,7 +74,7 @@ sub same_ok
 	my ($rc, $out, $err) = compare($with, @options);
 	is("$rc$err", '0', "$what: equal, exit code") or diag($out);
 	like($out, qr/^compared database "\w+" with (?:database "\w+"|archive ".+"):\n  \d+ tables?, .*[\d,]+ rows?, \S+ \w+ read from both in \d+\.\d s\nno differences found$/m, "$what: equal, in all");
-	unlike($out, qr/differs|only in|differences found in /, "$what: no table differs");
+	unlike($out, qr/differs|only in|differences found: /, "$what: no table differs");
 	return $out;
 }
 
@@ -88,8 +88,9 @@ sub differs_ok
 	my @told = grep { !/ (is|are) equal \(|^compared |^  \d+ tables?, / } split /\n/, $out;
 	my @tables = map { /^table (\S+) / } @lines;
 	my ($n_tables, $n_sequences) = (scalar @tables, scalar grep { /^sequence / } @lines);
-	my $names = join ', ', @tables > 5 ? (@tables[ 0 .. 4 ], '...') : @tables;
-	is(pop @told, 'differences found in ' . join(', ',
+	my $names = join ', ', @tables > 5 ? @tables[ 0 .. 4 ] : @tables;
+	$names .= ' and ' . (@tables - 5) . ' more' if @tables > 5;
+	is(pop @told, 'differences found: ' . join(', ',
 			$n_tables ? $n_tables . ' table' . ($n_tables == 1 ? '' : 's') . " ($names)" : (),
 			$n_sequences ? $n_sequences . ' sequence' . ($n_sequences == 1 ? '' : 's') : (),
 			$n_tables + $n_sequences < $places ? 'large objects' : ()), "$what: in all");
@@ -160,13 +161,13 @@ SELECT nextval('seq'), lo_put(4711, 400000, 'X');
 SQL
 my @big = (
 	'table public.big differs', '  rows: 20,000 in database "shop", 19,999 in database "other"',
-	'  different values: 3 rows, with keys:', '    id=9', '    id=10', '    id=19999',
-	'  only in database "shop": 2 rows, with keys:', '    id=5', '    id=77',
-	'  only in database "other": 1 row, with keys:', '    id=100001');
+	'  different values: 3 rows', '  keys:', '    id=9', '    id=10', '    id=19999',
+	'  only in database "shop": 2 rows', '  keys:', '    id=5', '    id=77',
+	'  only in database "other": 1 row', '  keys:', '    id=100001');
 my @loose = (
 	'table public.loose differs', '  rows: 500 in each',
-	'  only in database "shop": 3 rows, with values:', '    a=0, b=NULL, f=0', '    a=3, b=NULL, f=0', '    a=5, b=5, f=0',
-	'  only in database "other": 3 rows, with values:', '    a=0, b=, f=0', '    a=4, b=4, f=0', '    a=5, b=5, f=-0');
+	'  only in database "shop": 3 rows', '  values:', '    a=0, b=NULL, f=0', '    a=3, b=NULL, f=0', '    a=5, b=5, f=0',
+	'  only in database "other": 3 rows', '  values:', '    a=0, b=, f=0', '    a=4, b=4, f=0', '    a=5, b=5, f=-0');
 my @rest = ('sequence public.seq differs', '  last value: 1 in database "shop", 2 in database "other"', 'large objects differ: 2 in each, with different OIDs or contents');
 differs_ok('rows', $other, \@chunks, 4, @big, @loose, @rest);
 differs_ok('rows, one worker, whole tables', $other, [ '--no-chunks', '--no-extension' ], 4, @big, @loose, @rest);
@@ -176,17 +177,19 @@ differs_ok('rows, one worker, whole tables', $other, [ '--no-chunks', '--no-exte
 	my $archive = dump_ok($node, 'other', 'of the other', 'pg_pardump', @chunks);
 	my $custom = new_path('custom');
 	run_program('pg_dump', '-Fc', '-f', $custom, '-d', $other);
-	my @archived = map { s/database "other"/the archive/gr } @big;
 
 	differs_ok('an archive, one table', $archive, [ @chunks, '-t', 'loose' ], 1,
-		map { s/database "other"/the archive/gr } @loose);
+		map { s/database "other"/archive "$archive"/gr } @loose);
 
 	# its zone is not that of the database, which says so
 	my ($rc, $out) = compare($custom, '-t', 'big');
 	is($rc, 1, 'an archive of another zone: differs');
 	local $ENV{PGTZ} = 'Asia/Tokyo';
-	differs_ok('an archive of another zone, with that', $_, [ @chunks, '-t', 'big' ], 1, @archived)
-	  foreach $archive, $custom;
+	foreach my $place ($archive, $custom)
+	{
+		differs_ok('an archive of another zone, with that', $place, [ @chunks, '-t', 'big' ], 1,
+			map { s/database "other"/archive "$place"/gr } @big);
+	}
 }
 
 # what no row is like, and so much that it can but be estimated
@@ -197,12 +200,12 @@ sql($node, 'other', q{UPDATE big SET t = t || 'x'});
 	$n =~ tr/,//d if defined $n;
 	is($rc, 1, 'many rows: exit code');
 	cmp_ok(abs(($n // 0) - 19998), '<', 2000, 'many rows: how many, about') or diag($out);
-	like($out, qr/^  different values: .*, with keys such as:\n(?:    id=\d+\n){5}    \.\.\.$/m, 'many rows: some of them');
+	like($out, qr/^  different values: .*\n  some of the keys:\n(?:    id=\d+\n){4}    id=\d+$/m, 'many rows: some of them');
 }
 sql($node, 'other', 'TRUNCATE big');
 {
 	my ($rc, $out) = compare($other, @chunks, '-t', 'big');
-	like($out, qr/differs\n  rows: 20,000 in database "shop", 0 in database "other"\n  only in database "shop": about [\d,]+ rows, with keys such as:$/m, 'a table without rows in the other database');
+	like($out, qr/differs\n  rows: 20,000 in database "shop", 0 in database "other"\n  only in database "shop": about [\d,]+ rows\n  some of the keys:$/m, 'a table without rows in the other database');
 }
 
 # ---- tables and columns that differ; events
@@ -228,9 +231,10 @@ sql($node, 'other', q{DROP TABLE none; CREATE TABLE more (a int); ALTER TABLE le
 	is($events[-1]{differences}, 7, 'events: differences');
 }
 # an archive that has more than was asked for; and less
-differs_ok('an archive has less', dump_ok($node, 'shop', 'less', 'pg_pardump', '-T', 'leaf1', '-T', 'seq', '-B'), [], 3,
+my $less = dump_ok($node, 'shop', 'less', 'pg_pardump', '-T', 'leaf1', '-T', 'seq', '-B');
+differs_ok('an archive has less', $less, [], 3,
 	'table public.leaf1 is only in database "shop"', 'sequence public.seq is only in database "shop"',
-	'large objects differ: 2 in database "shop", 0 in the archive');
+	qq(large objects differ: 2 in database "shop", 0 in archive "$less"));
 
 # ---- what cannot be
 
@@ -267,7 +271,7 @@ refused_ok(qr/options --compare-with and --sample cannot be used together/, '--s
 	write_toc($toc, $archive);
 	my ($rc, $out) = run_program('pg_pardump', "--compare-with=$archive", '-d', $shop);
 	is($rc, 1, 'a sequence of no schema: exit code');
-	like($out, qr/^sequence \w+ is only in the archive$/m, 'a sequence without schema: it is reported as another one');
+	like($out, qr/^sequence \w+ is only in archive "\Q$archive\E"$/m, 'a sequence without schema: it is reported as another one');
 }
 
 # a row without an end, which takes up a megabyte in the archive, and 1088 in memory
@@ -329,11 +333,11 @@ foreach my $try (
 {
 	my ($what, $options, @only) = @$try;
 
-	foreach my $side ([ 'the archive', $quoted ], [ 'database "full_one"', $full ])
+	foreach my $side ([ qq(archive "$quoted"), $quoted ], [ 'database "full_one"', $full ])
 	{
 		my @lines = map { $_ eq 'objects' ? $objects =~ s/SIDE/$side->[0]/r : "$gone{$_} is only in $side->[0]" } @only;
 		# what a sequence whose rows are left out has is pg_dump's to say
-		next if $what eq 'no rows of tables' && $side->[0] ne 'the archive';
+		next if $what eq 'no rows of tables' && $side->[1] ne $quoted;
 		differs_ok("only in $side->[0]: $what", $side->[1], $options, scalar @only, @lines);
 	}
 }
@@ -345,15 +349,15 @@ foreach my $try (
 		map { qq($gone{$_} is only in database "full_one") } qw(fleeting gone counter gone_seq));
 }
 same_ok('a table that both have', $_, '-t', 'both_have') foreach $quoted, $full;
-foreach my $with ([ 'the archive', $quoted ], [ 'database "full_one"', $full ])
+foreach my $with ([ qq(archive "$quoted"), $quoted ], [ 'database "full_one"', $full ])
 {
-	refused_ok(qr/error: no table of database "thin" or $with->[0] matches the options/, "on no side, $with->[0]", $with->[1], '-t', 'nowhere.*');
+	refused_ok(qr/error: no table of database "thin" or \Q$with->[0]\E matches the options/, "on no side, $with->[0]", $with->[1], '-t', 'nowhere.*');
 }
 foreach my $try ([ '-T', '*.*', '-B' ], [ '-N', '*', '-B' ])
 {
-	foreach my $with ([ 'the archive', $archives{ours} ], [ 'database "other"', $other ])
+	foreach my $with ([ qq(archive "$archives{ours}"), $archives{ours} ], [ 'database "other"', $other ])
 	{
-		refused_ok(qr/error: no table of database "thin" or $with->[0] matches the options\n.*detail: No rows, sequences or large objects were compared\./,
+		refused_ok(qr/error: no table of database "thin" or \Q$with->[0]\E matches the options\n.*detail: No rows, sequences or large objects were compared\./,
 			"all is left out, $with->[0], @$try", $with->[1], @$try);
 	}
 }

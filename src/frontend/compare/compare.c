@@ -139,7 +139,7 @@ is_exact(const CompareTable *table)
 	return least_level(table) == 0;
 }
 
-/* "only in the source: 2 rows"; owned. */
+/* "only in database "shop": 2 rows"; owned. */
 static char *
 describe_kind(const Comparison *comparison, RowKind kind, uint64 n,
 			  bool is_counted_exactly)
@@ -148,38 +148,34 @@ describe_kind(const Comparison *comparison, RowKind kind, uint64 n,
 
 	if (kind == ROW_CHANGED)
 		return psprintf(is_counted_exactly ?
-						"different values: %s row%s" :
-						"different values: about %s row%s",
-						units_count(n), units_plural(n));
+						ngettext("different values: %s row",
+								 "different values: %s rows", n) :
+						ngettext("different values: about %s row",
+								 "different values: about %s rows", n),
+						units_count(n));
 	return psprintf(is_counted_exactly ?
-					"only in %s: %s row%s" :
-					"only in %s: about %s row%s",
-					side->name, units_count(n), units_plural(n));
+					ngettext("only in %s: %s row", "only in %s: %s rows", n) :
+					ngettext("only in %s: about %s row",
+							 "only in %s: about %s rows", n),
+					side->name, units_count(n));
 }
 
-/* How many rows of a kind, and the first: in lines, or in parentheses. */
+/* The first rows of a kind, or their keys: in lines, or in one detail. */
 static void
-report_kind(const Comparison *comparison, const CompareTable *table,
-			const char *text, const ShownRows *shown, RowKind kind,
-			bool all_shown)
+report_rows(const Comparison *comparison, const CompareTable *table,
+			const ShownRows *shown, RowKind kind, bool all_shown)
 {
 	bool		loaded = comparison->loaded;
-	PQExpBufferData fact = buffer_new();
+	PQExpBufferData rows = buffer_new();
 
-	appendPQExpBufferStr(&fact, text);
-	if (shown->n[kind] > 0 && !loaded)
-		appendPQExpBufferStr(&fact, table->n_key > 0 ?
-							 (all_shown ? ", with keys:" : ", with keys such as:") :
-							 (all_shown ? ", with values:" : ", with values such as:"));
+	appendPQExpBufferStr(&rows, table->n_key > 0 ?
+						 (all_shown ? "keys:" : "some of the keys:") :
+						 (all_shown ? "values:" : "some of the values:"));
 	for (int i = 0; i < shown->n[kind]; i++)
-		appendPQExpBuffer(&fact, "%s%s",
-						  !loaded ? "\n    " : i > 0 ? "; " : " (",
+		appendPQExpBuffer(&rows, "%s%s",
+						  !loaded ? "\n    " : i > 0 ? "; " : " ",
 						  printable(shown->text[kind][i]));
-	if (shown->n[kind] > 0 && !all_shown)
-		appendPQExpBufferStr(&fact, loaded ? "; ..." : "\n    ...");
-	if (shown->n[kind] > 0 && loaded)
-		appendPQExpBufferChar(&fact, ')');
-	report_fact(comparison, buffer_text(&fact));
+	report_fact(comparison, buffer_text(&rows));
 }
 
 static void
@@ -191,13 +187,13 @@ report_kinds(const Comparison *comparison, const CompareTable *table)
 	count_kinds(table, counts);
 	for (int kind = 0; kind < N_ROW_KINDS; kind++)
 	{
-		char	   *text;
-
 		if (counts[kind] == 0)
 			continue;
-		text = describe_kind(comparison, kind, counts[kind], is_exact(table));
-		report_kind(comparison, table, text, shown, kind,
-					counts[kind] <= (uint64) shown->n[kind]);
+		report_fact(comparison, describe_kind(comparison, kind, counts[kind],
+											  is_exact(table)));
+		if (shown->n[kind] > 0)
+			report_rows(comparison, table, shown, kind,
+						counts[kind] <= (uint64) shown->n[kind]);
 	}
 }
 
@@ -235,9 +231,9 @@ report_table(const Comparison *comparison, const CompareTable *table)
 	if (table->problem)
 		line = pg_strdup(table->problem);
 	else if (!table->differs)
-		line = psprintf("table %s is equal (%s row%s)",
-						printable(table->name), units_count(sums[0].rows),
-						units_plural(sums[0].rows));
+		line = psprintf(ngettext("table %s is equal (%s row)",
+								 "table %s is equal (%s rows)", sums[0].rows),
+						printable(table->name), units_count(sums[0].rows));
 	else
 		line = psprintf("table %s differs", printable(table->name));
 	report_line(comparison, line);
@@ -285,8 +281,9 @@ report_tables(Comparison *comparison)
 	}
 	if (n_uncounted > 0)
 	{
-		pg_log_warning("the differing rows of %d table%s were not counted, because of insufficient memory",
-					   n_uncounted, units_plural(n_uncounted));
+		pg_log_warning(ngettext("the differing rows of %d table were not counted, because of insufficient memory",
+								"the differing rows of %d tables were not counted, because of insufficient memory",
+								n_uncounted), n_uncounted);
 		if (!comparison->loaded)
 			pg_log_warning_hint("Use -t to compare fewer tables at a time.");
 	}
@@ -324,7 +321,7 @@ compare_report_sequence(const void *arg, const char *what, const char *fact)
 		report_fact(arg, fact);
 }
 
-/* "differences found in 1 table (public.a), 1 sequence"; owned. */
+/* "differences found: 1 table (public.a), 1 sequence"; owned. */
 static char *
 describe_differences(const Comparison *comparison)
 {
@@ -333,31 +330,23 @@ describe_differences(const Comparison *comparison)
 	bool		of_objects = memcmp(&objects[0], &objects[1], sizeof(ObjectSum)) != 0;
 	int			n_tables = 0;
 	int			n_sequences;
-	const char *separator = "";
 	PQExpBufferData names = buffer_new();
-	PQExpBufferData text = buffer_new();
+	PQExpBufferData list = buffer_new();
 
 	for (int i = 0; i < tables->n_tables; i++)
 		if (tables->tables[i].differs && n_tables++ < NAMES_SHOWN)
 			units_names_add(&names, tables->tables[i].name);
 	n_sequences = comparison->n_different - n_tables - of_objects;
-	appendPQExpBufferStr(&text, "differences found in ");
 	if (n_tables > 0)
-	{
-		appendPQExpBuffer(&text, "%d table%s (%s%s)", n_tables,
-						  units_plural(n_tables), names.data,
-						  n_tables > NAMES_SHOWN ? ", ..." : "");
-		separator = ", ";
-	}
+		units_list_add(&list, psprintf(ngettext("%d table (%s)", "%d tables (%s)",
+												n_tables), n_tables,
+									   units_names(names.data, n_tables, NAMES_SHOWN)));
 	if (n_sequences > 0)
-	{
-		appendPQExpBuffer(&text, "%s%d sequence%s", separator, n_sequences,
-						  units_plural(n_sequences));
-		separator = ", ";
-	}
+		units_list_add(&list, psprintf(ngettext("%d sequence", "%d sequences",
+												n_sequences), n_sequences));
 	if (of_objects)
-		appendPQExpBuffer(&text, "%slarge objects", separator);
-	return buffer_text(&text);
+		units_list_add(&list, "large objects");
+	return psprintf("differences found: %s", buffer_text(&list));
 }
 
 /* The number of rows of all tables on a side. */
@@ -382,23 +371,23 @@ describe_compared(const Comparison *comparison)
 	int			n_sequences = comparison->n_sequences;
 	uint64		n_objects = comparison->objects[0].objects;
 	uint64		rows[] = {count_rows(tables, 0), count_rows(tables, 1)};
-	PQExpBufferData text = buffer_new();
+	PQExpBufferData list = buffer_new();
 
-	appendPQExpBuffer(&text, "%d table%s", tables->n_tables,
-					  units_plural(tables->n_tables));
+	units_list_add(&list, psprintf(ngettext("%d table", "%d tables", tables->n_tables),
+								   tables->n_tables));
 	if (n_sequences > 0)
-		appendPQExpBuffer(&text, ", %d sequence%s", n_sequences,
-						  units_plural(n_sequences));
+		units_list_add(&list, psprintf(ngettext("%d sequence", "%d sequences",
+												n_sequences), n_sequences));
 	if (n_objects > 0)
-		appendPQExpBuffer(&text, ", %s large object%s",
-						  units_count(n_objects), units_plural(n_objects));
+		units_list_add(&list, psprintf(ngettext("%s large object", "%s large objects",
+												n_objects), units_count(n_objects)));
 	if (rows[1] != rows[0])
-		appendPQExpBuffer(&text, ", %s and %s rows", units_count(rows[0]),
-						  units_count(rows[1]));
+		units_list_add(&list, psprintf("%s and %s rows", units_count(rows[0]),
+									   units_count(rows[1])));
 	else
-		appendPQExpBuffer(&text, ", %s row%s", units_count(rows[0]),
-						  units_plural(rows[0]));
-	return text.data;
+		units_list_add(&list, psprintf(ngettext("%s row", "%s rows", rows[0]),
+									   units_count(rows[0])));
+	return list.data;
 }
 
 /* The last lines of the command. */
@@ -410,7 +399,6 @@ report_sum(const Comparison *comparison)
 	int			n_sequences = comparison->n_sequences;
 	int			n_different = comparison->n_different;
 	Event	   *event = event_new("summary");
-	const CompareSide *other = comparison->sides[1];
 	char	   *line;
 
 	event_add_number(event, "tables", tables->n_tables);
@@ -422,8 +410,7 @@ report_sum(const Comparison *comparison)
 	event_add_number(event, "differences", n_different);
 	event_write(event);
 	line = psprintf("compared %s with %s:", comparison->sides[0]->name,
-					other->archive == NULL ? other->name :
-					psprintf("archive \"%s\"", printable(other->options->compare_with)));
+					comparison->sides[1]->name);
 	report_line(comparison, line);
 	free(line);
 	line = psprintf("%s, %s read from both in %s", describe_compared(comparison),
@@ -525,8 +512,9 @@ name_sides(CompareSide *const sides[2])
 			   sides[1]->plan->origin->database) == 0;
 
 	for (int i = 0; i < 2; i++)
-		if (sides[i]->archive == NULL)
-			sides[i]->name = database_name(sides[i], are_alike);
+		sides[i]->name = sides[i]->archive == NULL ?
+			database_name(sides[i], are_alike) :
+			psprintf("archive \"%s\"", printable(sides[i]->options->compare_with));
 }
 
 /* How to connect is all that is different. */
@@ -556,13 +544,12 @@ open_sides(const Options *options, const char *argv0, CompareSide *sides[2])
 	if (is_archive(options->compare_with))
 	{
 		sides[1] = compare_side_open_archive(options);
-		sides[0] = compare_side_open_database(options, "the database", argv0,
+		sides[0] = compare_side_open_database(options, argv0,
 											  sides[1]->plan->encoding);
 		return;
 	}
-	sides[0] = compare_side_open_database(options, "the database", argv0, NULL);
-	sides[1] = compare_side_open_database(other_options(options),
-										  "the other database", argv0,
+	sides[0] = compare_side_open_database(options, argv0, NULL);
+	sides[1] = compare_side_open_database(other_options(options), argv0,
 										  sides[0]->plan->encoding);
 	for (int i = 0; i < 2; i++)
 		sides[i]->alike = true;
@@ -664,8 +651,11 @@ compare_loaded(CompareSide *side, const Target *target, const DumpPlan *plan,
 	comparison->loaded = true;
 	comparison->with_objects = true;
 	sides[0] = side;
-	sides[1] = compare_side_open_tables(connect_target(target), "the target",
-										plan, true);
+	sides[1] = compare_side_open_tables(connect_target(target), plan, true);
+	sides[0]->name = psprintf("source database \"%s\"",
+							  printable(side->plan->origin->database));
+	sides[1]->name = psprintf("target database \"%s\"",
+							  printable(sides[1]->plan->origin->database));
 	for (int i = 0; i < 2; i++)
 		sides[i]->alike = true;
 	conn = sides[1]->source->conn;
@@ -683,7 +673,7 @@ int
 compare_copy(Source *source, const Target *target, const DumpPlan *plan,
 			 char **compared)
 {
-	return compare_loaded(compare_side_of_copy(source, "the source", plan),
+	return compare_loaded(compare_side_of_copy(source, plan),
 						  target, plan, compared);
 }
 
@@ -750,7 +740,6 @@ compare_restore(const Run *run, const Target *target, char **compared)
 
 	source->options = source_options(run->options);
 	leader_connect(source);
-	return compare_loaded(compare_side_open_tables(source, "the source",
-												   run->plan, false),
+	return compare_loaded(compare_side_open_tables(source, run->plan, false),
 						  target, run->plan, compared);
 }

@@ -279,12 +279,10 @@ set_encoding(Options *options, const char *encoding)
 
 /* Exit callbacks and workers use it until the process ends. */
 static CompareSide *
-new_side(const char *name, const Options *options, const DumpPlan *plan,
-		 Source *source)
+new_side(const Options *options, const DumpPlan *plan, Source *source)
 {
 	CompareSide *side = pg_malloc0(sizeof(CompareSide));
 
-	side->name = name;
 	side->options = side->run.options = options;
 	side->plan = side->run.plan = plan;
 	side->source = source;
@@ -303,13 +301,13 @@ check_database(CompareSide *side)
 }
 
 CompareSide *
-compare_side_open_database(const Options *given, const char *name,
-						   const char *argv0, const char *encoding)
+compare_side_open_database(const Options *given, const char *argv0,
+						   const char *encoding)
 {
 	Source	   *source = pg_malloc0(sizeof(Source));
 	Options    *options = pg_malloc(sizeof(Options));
 	DumpPlan   *plan = pg_malloc0(sizeof(DumpPlan));
-	CompareSide *side = new_side(name, options, plan, source);
+	CompareSide *side = new_side(options, plan, source);
 	StockPgDump *pg_dump;
 
 	*options = *given;
@@ -327,11 +325,10 @@ compare_side_open_database(const Options *given, const char *name,
 }
 
 CompareSide *
-compare_side_open_tables(Source *source, const char *name,
-						 const DumpPlan *like, bool loaded)
+compare_side_open_tables(Source *source, const DumpPlan *like, bool loaded)
 {
 	DumpPlan   *plan = pg_malloc0(sizeof(DumpPlan));
-	CompareSide *side = new_side(name, source->options, plan, source);
+	CompareSide *side = new_side(source->options, plan, source);
 	const char *missing;
 
 	leader_open(source, NULL, plan);
@@ -351,9 +348,9 @@ compare_side_open_tables(Source *source, const char *name,
  * kept for the copy's summary, so the comparison gets results of its own.
  */
 CompareSide *
-compare_side_of_copy(Source *source, const char *name, const DumpPlan *plan)
+compare_side_of_copy(Source *source, const DumpPlan *plan)
 {
-	CompareSide *side = new_side(name, source->options, plan, source);
+	CompareSide *side = new_side(source->options, plan, source);
 
 	/* those of the copy are its account */
 	run_make_results(&side->run, CHECKSUM_TYPE_NONE);
@@ -404,7 +401,7 @@ compare_side_open_archive(const Options *options)
 	}
 	archive = archive_open(options->compare_with);
 	plan = plan_archive(archive, options);
-	side = new_side("the archive", options, &plan->plan, NULL);
+	side = new_side(options, &plan->plan, NULL);
 	side->archive = archive;
 	side->archive_plan = plan;
 	archive_plan_refuse_parts(plan, "To leave out this table, use -T.");
@@ -475,12 +472,17 @@ sum_server_objects(PGconn *conn, const LargeObjectGroup *group, uint64 seed)
 	return result;
 }
 
-/* what is for example "large objects". */
+/* Without a table, its large objects are damaged. */
 pg_noreturn static void
-damaged(const Archive *archive, const char *what, const char *problem)
+damaged(const Archive *archive, const char *table, const char *problem)
 {
-	pg_log_error("could not read %s in archive \"%s\"", what,
-				 printable(archive->path));
+	const char *path = printable(archive->path);
+
+	if (table)
+		pg_log_error("could not read the rows of table %s in archive \"%s\"",
+					 printable(table), path);
+	else
+		pg_log_error("could not read large objects in archive \"%s\"", path);
 	pg_log_error_detail("%s", message_sentence(printable(problem)));
 	pg_fatal_hint(ARCHIVE_COPY_HINT);
 }
@@ -501,7 +503,7 @@ sum_archive_objects(const Archive *archive, const ArchiveGroup *where,
 	Oid			oid;
 
 	if (objects == NULL)
-		damaged(archive, "large objects", problem);
+		damaged(archive, NULL, problem);
 	for (int i = 0; i < group->n_oids && archive_objects_next(objects, &oid); i++)
 	{
 		DigestSink	sink;
@@ -516,7 +518,7 @@ sum_archive_objects(const Archive *archive, const ArchiveGroup *where,
 	}
 	problem = archive_objects_error(objects);
 	if (problem)
-		damaged(archive, "large objects", problem);
+		damaged(archive, NULL, problem);
 	if (result.objects != (uint64) group->n_oids)
 	{
 		pg_log_error("large objects are missing from archive \"%s\"",
@@ -592,9 +594,7 @@ read_archive_file(const CompareSide *side, const DataFile *file, Sink *sink)
 	if (member)
 		problem = archive_member_send_rows(member, sink, &no_stop);
 	if (problem)
-		damaged(side->archive,
-				psprintf("the rows of table %s",
-						 printable(side->plan->tables->tables[file->table].name)),
+		damaged(side->archive, side->plan->tables->tables[file->table].name,
 				problem);
 	archive_member_close(member);
 	return rows->want ? rows->want->rows : 0;

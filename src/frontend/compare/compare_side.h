@@ -75,12 +75,13 @@ typedef struct CompareWork
 } CompareWork;
 
 /*
- * The state of a side.  A comparison may change the member "alike", and
- * columns in the plan.
+ * The state of a side.  A comparison may change the members "name" and
+ * "alike", and columns in the plan.
  */
 typedef struct CompareSide
 {
-	const char *name;			/* its name in results */
+	const char *name;			/* its name in results, 'database "shop"';
+								 * set it after the side is opened */
 	const Options *options;
 	const DumpPlan *plan;
 	Run			run;
@@ -105,7 +106,6 @@ typedef struct CompareSide
  * Exits with a message if something cannot be read.
  */
 extern CompareSide *compare_side_open_database(const Options *options,
-											   const char *name,
 											   const char *argv0,
 											   const char *encoding);
 
@@ -114,15 +114,14 @@ extern CompareSide *compare_side_open_database(const Options *options,
  * which stays in use: find the tables of that side's plan in it, plan them,
  * and lock them.  Exits with a message if something cannot be read.
  */
-extern CompareSide *compare_side_open_tables(Source *source, const char *name,
+extern CompareSide *compare_side_open_tables(Source *source,
 											 const DumpPlan *like, bool loaded);
 
 /*
  * The source of a copy, in the copy's snapshot.  Call this after
  * leader_run_workers(), with Source.keep_snapshot.
  */
-extern CompareSide *compare_side_of_copy(Source *source, const char *name,
-										 const DumpPlan *plan);
+extern CompareSide *compare_side_of_copy(Source *source, const DumpPlan *plan);
 
 /* Open an archive.  Exits with a message if it cannot be compared. */
 extern CompareSide *compare_side_open_archive(const Options *options);
