@@ -90,7 +90,7 @@ make_latin1($node);
 		'--where=large:id < 200', '--sample=large:50');
 	my $html = slurp_file($page);
 	harmless_ok('filtered', $html);
-	is((table_of($html, 'tables'))[1]{Notes}, 'sample: 50 % of rows; rows where id < 200', 'the page has the filters');
+	is((table_of($html, 'tables'))[1]{Notes}, 'sample: 50 % of rows, rows where id < 200', 'the page has the filters');
 }
 
 # Partitions stand under the table at the top, which sums them up.
@@ -118,7 +118,7 @@ SQL
 		'partitions: the manifest names the table at the top');
 	my $html = page_right_ok('partitions', $page, read_manifest($dir));
 	my $log = 'public."<b>log"';
-	my %tables = map { $_->{Name} => $_->{'Of table'} } table_of($html, 'tables');
+	my %tables = map { $_->{Name} => $_->{Table} } table_of($html, 'tables');
 	is_deeply(\%tables, { All => '', (map { ("public.$_" => $log) } qw(log_1 log_2a log_2b)),
 			'public.single_1' => 'public.single', map { ("public.$_" => '') } qw(alone child) },
 		'partitions: each with the table at the top');

@@ -168,20 +168,22 @@ append_verification(PQExpBuffer page, const Manifest *manifest,
 					const ReportVerify *verify)
 {
 	bool		bad = verify->n_findings > 0;
+	int			n = bad ? verify->n_findings : verify->n_files;
+	const char *verdict = bad ? ngettext("%s problem", "%s problems", n) :
+		manifest ? ngettext("%s file equal to the manifest",
+							"%s files equal to the manifest", n) :
+		ngettext("%s file read without a problem",
+				 "%s files read without a problem", n);
 
 	appendPQExpBuffer(page, "<div class=\"verdict %s\" role=\"status\"><b>%s %s</b>",
 					  bad ? "bad" : "good", bad ? "\342\234\227" : "\342\234\223",
-					  bad ? report_table_count(verify->n_findings, "problem") :
-					  psprintf(manifest ? "%s equal to the manifest" :
-							   "%s read without a problem",
-							   report_table_count(verify->n_files, "file")));
-	appendPQExpBuffer(page, " \302\267 verified at %s in %s: %s, %s read",
+					  psprintf(verdict, report_table_number(n)));
+	appendPQExpBuffer(page, " \302\267 verified at %s in %s \302\267 rows: %s \302\267 %s read",
 					  report_table_time(verify->end_us),
 					  report_table_seconds((verify->end_us - verify->start_us) / 1e6),
-					  report_table_count(verify->rows, "row"),
-					  units_size(verify->stored_bytes));
+					  report_table_number(verify->rows), units_size(verify->stored_bytes));
 	if (manifest == NULL)
-		appendPQExpBufferStr(page, "; there is no manifest to compare with, nor to draw charts from");
+		appendPQExpBufferStr(page, " \302\267 there is no manifest to compare with, nor to draw charts from");
 	if (bad)
 		append_findings(page, verify);
 	appendPQExpBufferStr(page, "</div>\n");
@@ -200,13 +202,13 @@ verdict_of(const ReportCopy *copy)
 	if (copy == NULL)
 		return "\">The dump is complete. Its files have not been verified since; <code>pg_pardump --verify</code> does that.";
 	if (copy->is_backup && copy->n_errors > 0)
-		return psprintf("%sThe backup is complete, but the checksums of %s are wrong.</b>",
-						bad, report_table_count(copy->n_errors, "page"));
+		return psprintf("%sThe backup is complete, but pages have wrong checksums: %s.</b>",
+						bad, report_table_number(copy->n_errors));
 	if (copy->is_backup)
 		return "\">The backup is complete. Its files have not been verified since; <code>pg_verifybackup</code> does that.";
 	if (copy->n_errors > 0)
-		return psprintf("%sThe restore continued after %s.</b>", bad,
-						report_table_count(copy->n_errors, "error"));
+		return psprintf("%sThe restore continued after errors: %s.</b>", bad,
+						report_table_number(copy->n_errors));
 	if (copy->compared)
 		return psprintf("%sSource and target have the same contents.</b>", good);
 	if (copy->archive)
@@ -221,9 +223,9 @@ verdict_of(const ReportCopy *copy)
 #define SNAPSHOT_FACTS(record) \
 {"Snapshot of all databases",.notes = (record) ? (record)->snapshot : NULL}, \
 {"Time of this snapshot",.notes = (record) ? (record)->time : NULL}, \
-{"Its timeline",.notes = (record) ? (record)->timeline : NULL}, \
-{"Its WAL position, upper bound",.notes = (record) ? (record)->lsn : NULL}, \
-{"Its replay position",.notes = (record) ? (record)->replay_lsn : NULL}
+{"Timeline of this snapshot",.notes = (record) ? (record)->timeline : NULL}, \
+{"WAL position of this snapshot, at most",.notes = (record) ? (record)->lsn : NULL}, \
+{"Replay position of this snapshot",.notes = (record) ? (record)->replay_lsn : NULL}
 
 /*
  * Append facts about the run.  Unknown facts are omitted, for example those
@@ -251,7 +253,7 @@ append_facts(PQExpBuffer page, const Manifest *manifest,
 		{"WAL position",.notes = manifest->lsn},
 		SNAPSHOT_FACTS(manifest->cluster_snapshot),
 		{"Replication slot",.notes = manifest->slot},
-		{"Its position",.notes = manifest->slot_lsn},
+		{"WAL position of this slot",.notes = manifest->slot_lsn},
 	};
 
 	report_table_facts(page, facts, lengthof(facts));
@@ -288,13 +290,12 @@ notes_of(const ManifestFile *file)
 	PQExpBufferData notes = buffer_new();
 
 	if (file->sample)
-		appendPQExpBuffer(&notes, "; sample: %s %% of rows", printable(file->sample));
+		units_list_add(&notes, psprintf("sample: %s %% of rows", printable(file->sample)));
 	if (file->where)
-		appendPQExpBuffer(&notes, "; rows where %s", printable(file->where));
+		units_list_add(&notes, psprintf("rows where %s", printable(file->where)));
 	if (file->masks)
-		appendPQExpBufferStr(&notes, "; masked columns");
-	/* Skip the semicolon and the space at the beginning. */
-	return notes.len > 0 ? buffer_text(&notes) + 2 : NULL;
+		units_list_add(&notes, "masked columns");
+	return notes.len > 0 ? buffer_text(&notes) : NULL;
 }
 
 /*
@@ -744,9 +745,9 @@ append_parts(PQExpBufferData *parts, const ReportHistory *history,
 		appendPQExpBufferStr(&parts[PART_DATA], "null");
 	appendPQExpBufferStr(&parts[PART_TABLES], "<footer>Made by pg_pardump " PARDUMP_VERSION ". ");
 	appendPQExpBufferStr(&parts[PART_TABLES], copy && copy->is_backup ?
-						 "Data is files as the server has them." :
-						 copy ? "Data is rows as they were read, and large objects, before compression." :
-						 "Data is rows as COPY's text, and large objects, before compression.");
+						 "\"Data\" is the size of files on the server." :
+						 copy ? "\"Data\" is the size of rows as they were read, and of large objects, before compression." :
+						 "\"Data\" is the size of rows as COPY's text, and of large objects, before compression.");
 	appendPQExpBufferStr(&parts[PART_TABLES], " 1 kB is 1024 bytes. Times are in UTC.</footer>\n");
 }
 
@@ -906,7 +907,8 @@ append_cluster_figures(PQExpBuffer page, const ReportCluster *cluster,
 	append_figure(page, "Databases", report_table_number(cluster->n),
 				  psprintf("%d failed", cluster->n_failed));
 	append_figure(page, "Rows", report_table_number(sum->rows),
-				  report_table_count(sum->tables, "table"));
+				  psprintf(ngettext("%s table", "%s tables", sum->tables),
+						   report_table_number(sum->tables)));
 	append_figure(page, "Data", units_size((uint64) sum->raw_bytes),
 				  psprintf("%s/s", rate));
 	if (cluster->has_stored)
@@ -964,15 +966,16 @@ append_cluster(PQExpBufferData *parts, const ReportCluster *cluster)
 					  report_table_time(cluster->end_us));
 	if (cluster->n_failed > 0)
 	{
-		appendPQExpBuffer(head, "<div class=\"verdict bad\"><b>\342\234\227 %d of %s failed: ",
-						  cluster->n_failed,
-						  report_table_count(cluster->n, "database"));
+		appendPQExpBuffer(head, ngettext("<div class=\"verdict bad\"><b>\342\234\227 %d of %d database failed: ",
+										 "<div class=\"verdict bad\"><b>\342\234\227 %d of %d databases failed: ",
+										 cluster->n), cluster->n_failed, cluster->n);
 		report_table_text(head, cluster->failed);
 		appendPQExpBufferStr(head, "</b></div>\n");
 	}
 	else
-		appendPQExpBuffer(head, "<div class=\"verdict good\"><b>\342\234\223 %s complete.</b></div>\n",
-						  report_table_count(cluster->n, "database"));
+		appendPQExpBuffer(head, ngettext("<div class=\"verdict good\"><b>\342\234\223 %d database complete.</b></div>\n",
+										 "<div class=\"verdict good\"><b>\342\234\223 %d databases complete.</b></div>\n",
+										 cluster->n), cluster->n);
 	append_cluster_figures(head, cluster, &rows[0]);
 	report_table_append(&parts[PART_TABLES], NULL, "databases", "Databases",
 						rows, cluster->n + 1, cluster->n + 1);
@@ -984,15 +987,14 @@ bool
 report_end_cluster(Report *report, const ReportCluster *cluster)
 {
 	PQExpBufferData parts[N_PARTS];
-	bool		written;
 
 	if (report == NULL)
 		return true;
 	for (ReportPart part = 0; part < N_PARTS; part++)
 		initPQExpBuffer(&parts[part]);
 	append_cluster(parts, cluster);
-	written = write_parts(report, parts);
-	if (!written)
-		pg_log_error("could not write the report \"%s\": %m", report->path);
-	return written;
+	if (write_parts(report, parts))
+		return true;
+	pg_log_error("could not write the report \"%s\": %m", report->path);
+	return false;
 }

@@ -18,7 +18,6 @@
 
 #include "base/buffer.h"
 #include "base/json_fields.h"
-#include "base/units.h"
 #include "report/report_history.h"
 #include "stream/regular_file.h"
 #include "stream/sink.h"
@@ -268,9 +267,10 @@ list_runs(const ReportHistory *history, const char *prefix,
 	qsort(runs, n, sizeof(ReportRun), compare_runs);
 	if (n_bad > 0)
 	{
-		pg_log_warning("skipped %d file%s in directory \"%s\" of option %s",
-					   n_bad, units_plural(n_bad), history->path,
-					   "--report-history");
+		pg_log_warning(ngettext("skipped %d file in directory \"%s\" of option %s",
+								"skipped %d files in directory \"%s\" of option %s",
+								n_bad),
+					   n_bad, history->path, "--report-history");
 		pg_log_warning_detail("%s", first_bad);
 	}
 	return n;

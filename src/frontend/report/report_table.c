@@ -40,7 +40,7 @@ typedef struct ReportColumn
 /* The columns, in the order of ReportRow and of the arrays in JSON. */
 static ReportColumn columns[] = {
 	COLUMN("Name", FORM_TEXT, name),
-	COLUMN("Of table", FORM_TEXT, table),
+	COLUMN("Table", FORM_TEXT, table),
 	COLUMN("Piece", FORM_TEXT, piece),
 	COLUMN("Blocks", FORM_TEXT, blocks),
 	COLUMN("Notes", FORM_TEXT, notes),
@@ -125,13 +125,6 @@ report_table_number(double number)
 		appendPQExpBuffer(&result, "%s%c", i > 0 && (len - i) % 3 == 0 ? "," : "",
 						  digits[i]);
 	return result.data;
-}
-
-const char *
-report_table_count(double number, const char *noun)
-{
-	return psprintf("%s %s%s", report_table_number(number), noun,
-					number == 1 ? "" : "s");
 }
 
 /*

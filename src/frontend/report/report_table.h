@@ -50,11 +50,10 @@ extern void report_table_name_chunks(bool is_dump);
 extern void report_table_text(PQExpBuffer page, const char *text);
 
 /*
- * These return texts like "1,234,567", "2 files", "6 min 34 s" and
+ * These return texts like "1,234,567", "6 min 34 s" and
  * "2026-11-21 07:56:38 UTC"; the caller owns them.
  */
 extern const char *report_table_number(double number);
-extern const char *report_table_count(double number, const char *noun);
 extern const char *report_table_seconds(double seconds);
 extern const char *report_table_time(int64 time_us);
 
