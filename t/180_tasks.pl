@@ -234,7 +234,7 @@ foreach my $option ('--tasks=2', '--run-tasks=true %p', '--plan=x', '--task=0/2'
 	my $dump = start_dump($connstr, '--tasks=3', '--retries=1', @chunks,
 		runner('one 0; one 2; exit 7'));
 	is(end_dump($dump), 1, 'a task that fails always: exit code');
-	like($dump->{err}, qr/error: not all tasks were completed: files of tasks 1 are missing\n.*detail: The command exited with exit code 7\.\n.*Missing: chunk \d+ of \d+ of table public\.big/,
+	like($dump->{err}, qr/error: not all tasks were completed; tasks with missing files: 1\n.*detail: The command exited with exit code 7\.\n.*Incomplete jobs: (?:.*, )?chunk \d+ of \d+ of table public\.big/,
 		'a task that fails always: message');
 	ok(!-e $dump->{dir}, 'a task that fails always: nothing is left');
 }
@@ -270,8 +270,8 @@ foreach my $option ('--tasks=2', '--run-tasks=true %p', '--plan=x', '--task=0/2'
 
 make_database($node, 'many');
 sql($node, 'many', join '', map { "CREATE TABLE t$_ (t text); ALTER TABLE t$_ ALTER t SET STORAGE EXTERNAL; INSERT INTO t$_ VALUES (repeat('x', 600000));" } 1 .. 24);
-foreach my $many ([ 'exit 7', qr/files of tasks 0-23 are missing/ ],
-	[ 'for i in $(seq 0 2 23); do one $i || exit; done', qr/files of tasks 1,3,5,7,9,11,13,15,17,19 and 2 more are missing/ ])
+foreach my $many ([ 'exit 7', qr/tasks with missing files: 0-23$/m ],
+	[ 'for i in $(seq 0 2 23); do one $i || exit; done', qr/tasks with missing files: 1,3,5,7,9,11,13,15,17,19 and 2 more$/m ])
 {
 	my $dump = start_dump($node->connstr('many'), '--tasks=24', '--retries=0', '-Z0', runner($many->[0]));
 	is(end_dump($dump), 1, 'many that fail: exit code');

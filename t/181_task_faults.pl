@@ -72,7 +72,7 @@ foreach my $fault (
 	open_gate();
 	is(end_dump($dump), 1, "$what: exit code of the leader");
 	like($dump->{err}, $words, "$what: the task's words");
-	like($dump->{err}, qr/not all tasks were completed: files of tasks 0 are missing\n.*detail: The command exited with exit code 75\./, "$what: exit code of the task");
+	like($dump->{err}, qr/not all tasks were completed; tasks with missing files: 0\n.*detail: The command exited with exit code 75\./, "$what: exit code of the task");
 }
 
 # ---- the leader is killed: the tasks leave, by themselves, and there is no archive;

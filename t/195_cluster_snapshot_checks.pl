@@ -31,7 +31,7 @@ sql($node, $_, 'CREATE TABLE counter AS SELECT 0 AS n') foreach @own;
 
 my $export = qr/pg_export_snapshot/;
 my $adopt = qr/pg_pardump_adopt_snapshot\('/;
-my $again = qr/^pg_pardump: taking the snapshot of all databases again: /m;
+my $again = qr/^pg_pardump: taking the snapshot of all databases again$/m;
 
 # Starts a dump of a server's databases that is held at the nth message of a pattern, and
 # calls the code with the run, the process id of the backend, and a function that lets the

@@ -536,8 +536,9 @@ cluster_map_read(const ClusterPlace *place)
 		}
 		if (place->commands == NULL)
 		{
-			pg_log_error("\"%s/%s\" is not the map of a cluster's dump: %s",
-						 place->directory, CLUSTER_MAP_NAME, problem);
+			pg_log_error("file \"%s/%s\" is not the map of a cluster's dump",
+						 place->directory, CLUSTER_MAP_NAME);
+			pg_log_error_detail("%s", message_sentence(problem));
 			pg_fatal_hint("Use another copy of the dump, or restore each archive in \"%s/%s\" with pg_parrestore.",
 						  place->directory, CLUSTER_DATABASES_NAME);
 		}

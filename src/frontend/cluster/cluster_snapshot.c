@@ -766,7 +766,8 @@ reopen_leader(ClusterSnapshot *snapshot)
 			return;
 		if (retry.n == (int) snapshot->options->retries)
 		{
-			pg_log_error("could not connect to the server again: %s", cause);
+			pg_log_error("could not connect to the server again");
+			pg_log_error_detail("%s", message_sentence(cause));
 			pg_fatal_hint("Check the server and the network, and run the same command again.");
 		}
 		free(cause);
@@ -809,13 +810,15 @@ cluster_snapshot_take(PGconn **conn, const PeerAddress *address,
 			cause = pg_strdup("databases were created, dropped or renamed");
 		if (n == TRIES)
 		{
-			pg_log_error("could not take a snapshot of all databases: %s", cause);
+			pg_log_error("could not take a snapshot of all databases");
+			pg_log_error_detail("%s", message_sentence(cause));
 			pg_log_error_detail("Number of attempts: %d.", n);
 			pg_fatal_hint(by_names ?
 						  "Run the same command again while no databases are created, dropped or renamed." :
 						  "Fix the cause, and run the same command again.");
 		}
-		pg_log_info("taking the snapshot of all databases again: %s", cause);
+		pg_log_info("taking the snapshot of all databases again");
+		pg_log_info_detail("%s", message_sentence(cause));
 		free(cause);
 		snapshot->is_renamed = false;
 		close_guards(snapshot);

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/interrupt.h"
+#include "base/units.h"
 #include "options/own_options.h"
 #include "source/leader.h"
 #include "stream/regular_file.h"
@@ -779,17 +780,18 @@ task_leader_fail(const TaskLeader *leader, const bool *missing, int status)
 {
 	const Options *options = leader->run->options;
 	const DumpPlan *plan = leader->run->plan;
+	PQExpBufferData jobs = buffer_new();
 	int			n = 0;
 
-	pg_log_error("not all tasks were completed: files of tasks %s are missing",
+	pg_log_error("not all tasks were completed; tasks with missing files: %s",
 				 task_ranges(missing, (int) options->tasks));
 	log_end(PG_LOG_ERROR, status);
 	for (int i = 0; i < plan->queue->n_jobs; i++)
 		if (is_missing(leader, i) && n++ < MOST_NAMED)
-			pg_log_error_detail("Missing: %s.",
-								dump_plan_describe_job(plan, i, -1));
-	if (n > MOST_NAMED)
-		pg_log_error_detail("Missing: %d more.", n - MOST_NAMED);
+			units_list_add(&jobs, dump_plan_describe_job(plan, i, -1));
+	if (n > 0)
+		pg_log_error_detail("Incomplete jobs: %s.",
+							units_names(jobs.data, n, MOST_NAMED));
 	if (options->retries > 0)
 		pg_log_error_detail("Tasks were run " UINT64_FORMAT " times.",
 							options->retries + 1);
