@@ -45,7 +45,7 @@ make_database($target, 'told');
 my ($rc, $out, $err) = run_copy($source, 'told', $target, 'told', '-j2', '-P', '--chunk-size=128kB',
 	'--log-json=-');
 is($rc, 0, 'a copy that tells: exit code');
-events_valid_ok('a copy that tells', $out);
+events_valid_ok('a copy that tells', $out, qw(start run stage chunk_start chunk_end objects_start objects_end index_start index_end summary));
 my @events = map { JSON::PP->new->utf8->decode($_) } split /\n/, $out;
 my ($run) = grep { $_->{event} eq 'run' } @events;
 is_deeply([ @{$run}{qw(database jobs tables large_objects directory compression)} ],

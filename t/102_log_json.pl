@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/lib";
 use JSON::PP;
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
 use Pardump::Command qw(data_files);
-use Pardump::EventSchema qw(events_valid_ok);
+use Pardump::EventSchema qw(event_kinds events_valid_ok);
 use Pardump::Prometheus qw(read_samples);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -35,7 +35,7 @@ my %known_ids;
 
 sub events
 {
-	my ($what, $text) = @_;
+	my ($what, $text, @kinds) = @_;
 	my (@events, @bad);
 	foreach my $line (split /\n/, $text)
 	{
@@ -47,7 +47,7 @@ sub events
 	is_deeply([ grep { $_->{time} !~ /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 				|| $_->{pid} !~ /^\d+$/ } @events ], [], "$what: time and process");
 	like($text, qr/\n\z/, "$what: the last line is whole");
-	events_valid_ok($what, $text);
+	events_valid_ok($what, $text, @kinds);
 	my %runs;
 	push @{ $runs{ $_->{run_id} // 'none' } }, $_ foreach @events;
 	is_deeply([ grep { !/^[0-9a-f]{32}$/ || $known_ids{$_}++ } keys %runs ], [], "$what: run_id");
@@ -191,7 +191,7 @@ is((stat $log)[2] & 07777, 0600, 'the log is only for its owner');
 my ($rc, $out, $err) = run_program('pg_pardump', @db, '-f', new_path('failed'),
 	'-t', 'nowhere', '--log-json=-');
 is($rc, 1, 'a failure: exit code');
-@events = events('a failure', $out);
+@events = events('a failure', $out, qw(output error failed));
 is_deeply([ map { $_->{event} } @events ], [ 'output', 'error', 'failed' ], 'a failure: events');
 like($events[0]{message}, qr/^pg_dump: error: no matching tables/, 'a failure: the message of pg_dump');
 like($events[1]{message}, qr/^pg_dump failed/, 'a failure: message');
@@ -245,7 +245,7 @@ foreach my $to ([ '-f', new_path('failed') ], [ '--target', $node->connstr('nowh
 
 ($rc, $out, $err) = run_program('pg_pardump', @db, '--dry-run', '--log-json=-');
 is($rc, 0, '--dry-run: exit code');
-is_deeply([ map { $_->{event} } events('--dry-run', $out) ], [ ('plan') x 4, 'dry_run' ],
+is_deeply([ map { $_->{event} } events('--dry-run', $out, qw(plan dry_run)) ], [ ('plan') x 4, 'dry_run' ],
 	'--dry-run: no text among the events');
 like($err, qr/^ +Table +\|.*^tables: \d+, /ms, '--dry-run: the plan is elsewhere');
 
@@ -308,6 +308,11 @@ foreach my $try ([ $archive, '--verify', $archive ], [ $archive, @db, '-f', "$ar
 		'pg_pardump', @db, '-f', '.', '--no-sync', '--log-json=-');
 	is($rc, 0, 'standard output, and a dump into where we are');
 }
+
+# ---- each kind of event is in a log that a test has validated
+
+my %validated = map { $_ => 1 } map { map { split ' ' } slurp_file($_) =~ /\bevents(?:_valid_ok)?\(.*\bqw\(([a-z_ ]+)\)/g } glob("$FindBin::RealBin/*.pl");
+is_deeply([ grep { !$validated{$_} } event_kinds() ], [], 'kinds of events that no test validates');
 
 $node->stop;
 done_testing();

@@ -14,6 +14,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path sql
   value start_psql dump_ok default_suffix);
 use Pardump::Command qw(refused_ok);
 use Pardump::Databases qw(make_latin1);
+use Pardump::EventSchema qw(events_valid_ok);
 use Pardump::Manifest qw($manifest_name read_manifest write_manifest);
 use Pardump::Report qw(shown table_of data_of harmless_ok page_right_ok pages_beside browse colors_of);
 use PostgreSQL::Test::Utils;
@@ -207,6 +208,7 @@ foreach my $compare ([], ['--compare'])
 	is(read_manifest($dump->{dir})->{Retries}, 1, 'retried: manifest');
 	is(data_of(slurp_file($page))->{retries}, 1, 'retried: page');
 	like($dump->{err}, qr/^slowest table: public\.large, .* in 1 chunk\n(?:.+\n)?retries: 1$/m, 'retried: summary');
+	events_valid_ok('retried', slurp_file($log), qw(retry warning));
 	my @events = map { decode_json($_) } split /\n/, slurp_file($log);
 	is_deeply([ map { $_->{job} } grep { $_->{event} eq 'retry' } @events ], ['table public.large'], 'retried: event');
 	is($events[-1]{retries}, 1, 'retried: summary for programs');

@@ -252,7 +252,7 @@ no problems found\n\z/, 'a plan: by the extension');
 		my ($what, @command) = @_;
 		my ($rc, $out) = run_program(@command, '--check', '-j3', '--log-json=-');
 		is($rc, 0, "$what: exit code");
-		events_valid_ok($what, $out);
+		events_valid_ok($what, $out, qw(check_plan check));
 		my ($event) = grep { $_->{event} eq 'check_plan' } map { decode_json($_) } split /\n/, $out;
 		is_deeply([ @{$event}{qw(jobs tables large_objects)} ], [ 3, 2, 1 ], "$what: numbers");
 		cmp_ok($event->{expected_bytes}, '>', 1_000_000, "$what: bytes to read");

@@ -169,7 +169,7 @@ foreach my $kind (sort keys %archives)
 	$objects *= 30;
 	my ($rc, undef, $err) = run_parrestore($node, $db, $ours, '--resume', '-j2', '--progress', "--log-json=$log", "--report=$page");
 	is($rc, 0, 'told: resumed');
-	events_valid_ok('told', slurp_file($log));
+	events_valid_ok('told', slurp_file($log), qw(resumed));
 	my ($done, $expected) = $err =~ /^rows 100%, time \S+, (\S+ \S+) of ~(\S+ \w+), /m;
 	my ($restored) = $err =~ /^  by this run: .* rows, (\S+ \S+) in /m;
 	is("$done $expected", "$restored $restored", 'told: the line ends with the bytes that the summary has') or diag($err);

@@ -193,7 +193,7 @@ foreach my $round (1 .. $ENV{PG_PARDUMP_ALSO_ROUNDS} // (tier() == 3 ? 3 : 2))
 	my $want = rows_in_snapshot($b, $rows_sql =~ s/ctid \|\| //gr);
 	open_gates();
 	whole_ok($dump, $want, $what);
-	events_valid_ok($what, slurp_file($log));
+	events_valid_ok($what, slurp_file($log), qw(server));
 	like($dump->{err}, qr/3 standbys have the same snapshot, at \S+, after \d+ attempt/, "$what: how many tries");
 	my %files = slurp_file($log) =~ /"event": ?"server".*?"server": ?"(\S+?)".*?"files": ?(\d+)/mg;
 	ok($files{ name($_) }, "$what: files of " . $_->name) foreach @standbys;

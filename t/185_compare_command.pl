@@ -222,7 +222,7 @@ sql($node, 'other', q{DROP TABLE none; CREATE TABLE more (a int); ALTER TABLE le
 		'table public.renamed is only in database "other"', @rest);
 	my @events = map { decode_json($_) } split /\n/, slurp_file($log);
 	is($events[0]{command}, 'compare', 'events: the command');
-	events_valid_ok('a comparison', slurp_file($log));
+	events_valid_ok('a comparison', slurp_file($log), qw(compared));
 	my %tables = map { $_->{table} => $_ } grep { $_->{event} eq 'compared' } @events;
 	is_deeply([ @{ $tables{'public.leaf2'} }{qw(result rows other_rows)} ], [ 'equal', map { value($node, 'shop', 'SELECT count(*) FROM leaf2') } 1 .. 2 ],
 		'events: a table that is equal');

@@ -213,7 +213,7 @@ is("$rc $err", '0 ', 'a dump with a log and a report');
 my $record = read_map($dir)->{'Cluster-Snapshot'};
 is_deeply([ sort keys %$record ], [qw(LSN-Upper-Bound Snapshot Time Timeline)], 'the map: what is recorded on a primary');
 is_deeply(record_of(archive_of($dir, $_)), $record, "the manifest of $_ has the same record") foreach @all;
-events_valid_ok('a dump', slurp_file($log));
+events_valid_ok('a dump', slurp_file($log), qw(cluster_snapshot database_start database_end));
 my @events = grep { $_->{event} eq 'cluster_snapshot' } map { decode_json($_) } split /\n/, slurp_file($log);
 is_deeply([ map { [ @$_{qw(snapshot snapshot_time timeline lsn_upper_bound)} ] } @events ],
 	[ [ @$record{qw(Snapshot Time Timeline LSN-Upper-Bound)} ] ], 'one event has the same values');

@@ -13,7 +13,7 @@ use JSON::PP;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT_OK = qw(events_valid_ok);
+our @EXPORT_OK = qw(event_kinds events_valid_ok);
 
 my $schema = JSON::PP->new->utf8->decode(slurp_file("$FindBin::RealBin/../doc/events.schema.json"));
 
@@ -69,15 +69,22 @@ sub problems
 	return @found;
 }
 
+# All kinds of events.
+sub event_kinds
+{
+	return map { /^event_(\w+)\z/ ? $1 : () } sort keys %{ $schema->{'$defs'} };
+}
+
 # All lines of a log are valid events, of kinds and with members that the schema
-# defines.
+# defines.  The log contains events of @kinds, among others.
 sub events_valid_ok
 {
-	my ($what, $text) = @_;
-	my @found;
+	my ($what, $text, @kinds) = @_;
+	my (@found, %seen);
 	foreach my $line (split /\n/, $text)
 	{
 		my $event = JSON::PP->new->utf8->decode($line);
+		$seen{ $event->{event} } = 1;
 		my $members = ($schema->{'$defs'}{"event_$event->{event}"} // {})->{properties};
 		push @found, map { "$_: $line" } problems($schema, $event, 'event'),
 		  $members ? map({ "unknown member $_" } grep { !$members->{$_} && !$schema->{properties}{$_} } sort keys %$event)
@@ -85,6 +92,7 @@ sub events_valid_ok
 	}
 	isnt($text, '', "$what: there are events");
 	is_deeply(\@found, [], "$what: events are valid");
+	is_deeply([ grep { !$seen{$_} } @kinds ], [], "$what: kinds of events") if @kinds;
 	return;
 }
 
