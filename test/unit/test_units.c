@@ -59,9 +59,6 @@ test_units(void)
 	is_text(units_count(1241000), "1,241,000", "count with commas");
 	is_text(units_count(PG_UINT64_MAX), "18,446,744,073,709,551,615",
 			"the largest count");
-	is_text(units_plural(0), "s", "plural of 0");
-	is_text(units_plural(1), "", "plural of 1");
-	is_text(units_plural(2), "s", "plural of 2");
 	is_text(units_names("a, b", 2, 2), "a, b", "all names");
 	is_text(units_names("a, b", 5, 2), "a, b and 3 more", "some names");
 }

@@ -105,12 +105,6 @@ units_count(uint64 number)
 	return buf;
 }
 
-const char *
-units_plural(uint64 number)
-{
-	return number == 1 ? "" : "s";
-}
-
 char *
 units_names(const char *names, int n, int n_shown)
 {

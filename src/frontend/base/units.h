@@ -39,12 +39,6 @@ extern const char *units_elapsed(double seconds);
 extern const char *units_count(uint64 number);
 
 /*
- * Returns the ending of a noun after this number: "s", or an empty text after
- * 1.
- */
-extern const char *units_plural(uint64 number);
-
-/*
  * Append an item to a list, with a comma between two of them.  An item is a
  * value with its unit or its noun, which does not depend on the other items:
  * "2 tables", "1.50 MB".
