@@ -53,6 +53,16 @@
 #define LIKELY_INDEX_BYTES 30
 
 /*
+ * The same for the check of a foreign key, for each row of its table; and for
+ * ANALYZE, for each column of a row of its sample.  With the default
+ * statistics target, ANALYZE reads so many rows
+ * (src/backend/commands/analyze.c:std_typanalyze).
+ */
+#define LIKELY_FOREIGN_KEY_BYTES 30
+#define LIKELY_ANALYZE_BYTES 30
+#define ANALYZE_ROWS 30000
+
+/*
  * A build that takes longer than expected is assumed to need this share of
  * the time that it has taken.
  */
@@ -124,6 +134,10 @@ typedef struct RowsProgress
 	double	   *seconds;		/* time of current jobs, by file */
 	double	   *left;			/* remaining units of work, by file */
 	Estimate   *estimate;
+	int		   *n_keys;			/* foreign keys to check after the rows, by
+								 * table; or NULL */
+	double		later;			/* work after rows and indexes, in bytes of
+								 * rows that take as long */
 	double		longest_share;	/* finished share of the oldest build; 0 =
 								 * unknown */
 } RowsProgress;
@@ -522,6 +536,95 @@ look_at_indexes(const Run *run, int first_kind)
 }
 
 /* ----------
+ * Foreign keys and ANALYZE
+ * ----------
+ */
+
+/*
+ * Count the foreign keys of each table, with those of the partitioned tables
+ * above it.  Owned.
+ */
+static int *
+count_keys(const DumpPlan *plan)
+{
+	const Toc  *toc = plan->toc;
+	const TocEntry **by_id = toc_entries_by_id(toc);
+	int		   *keys = pg_malloc0((toc->max_dump_id + 1) * sizeof(int));
+	int		   *parents = pg_malloc0((toc->max_dump_id + 1) * sizeof(int));
+	int		   *result = pg_malloc0((plan->tables->n_tables + 1) * sizeof(int));
+
+	for (int i = 0; i < toc->n_entries; i++)
+	{
+		const TocEntry *entry = &toc->entries[i];
+
+		/* pg_dump.c:flagInhTables: the partition, then its parent */
+		if (toc_entry_is(entry, "TABLE ATTACH") && entry->n_deps >= 2)
+			parents[Max(0, entry->deps[0])] = Max(0, entry->deps[1]);
+		for (int j = 0; toc_entry_is(entry, "FK CONSTRAINT") && j < entry->n_deps; j++)
+		{
+			const TocEntry *table = by_id[Max(0, entry->deps[j])];
+
+			/* It depends on both tables; its tag begins with its own. */
+			if (table && toc_entry_is(table, "TABLE") &&
+				strncmp(entry->tag, table->tag, strlen(table->tag)) == 0 &&
+				entry->tag[strlen(table->tag)] == ' ')
+				keys[table->dump_id]++;
+		}
+	}
+	for (int i = 0; i < plan->tables->n_tables; i++)
+	{
+		int			id = toc_table_dump_id(plan->tables->tables[i].entry);
+
+		/* A damaged archive may contain a cycle. */
+		for (int depth = 0; id != 0 && depth < 100; depth++, id = parents[id])
+			result[i] += keys[id];
+	}
+	free(keys);
+	free(parents);
+	free(by_id);
+	return result;
+}
+
+/* The work that follows when all rows are loaded and all indexes are built. */
+static void
+look_at_later(const Run *run)
+{
+	const DumpTables *tables = run->plan->tables;
+
+	if (run->indexes == NULL)
+		return;
+	if (progress->n_keys == NULL)
+		progress->n_keys = count_keys(run->plan);
+	for (int i = 0; i < tables->n_tables; i++)
+	{
+		double		rows = progress->tables[i].all_rows;
+
+		/* An earlier run may have loaded the rows. */
+		if (rows <= 0)
+			rows = tables->tables[i].est_rows;
+		progress->later += rows * progress->n_keys[i] * LIKELY_FOREIGN_KEY_BYTES;
+		if (!run->options->no_analyze && !run->options->statistics)
+			progress->later += Min(rows, ANALYZE_ROWS) *
+				tables->tables[i].n_columns * LIKELY_ANALYZE_BYTES;
+	}
+}
+
+/*
+ * The seconds until the end of the run; -1 if nothing is known yet.  Workers
+ * share the work that comes later.
+ */
+static double
+seconds_left(void)
+{
+	const Estimate *estimate = progress->estimate;
+	double		seconds = estimate_seconds(progress->estimate);
+
+	return seconds < 0 ? seconds : seconds + progress->later *
+		estimate->kinds[WORK_OF_RUNS + WORK_PLAIN].cost /
+		progress->runs[0]->options->jobs;
+}
+
+/* ----------
  * The progress of the run
  * ----------
  */
@@ -542,6 +645,7 @@ look_at_run(const Run *run, int first_kind, RowsState *now)
 	add_files_left(run, first_kind);
 	look_at_objects(run, now);
 	look_at_indexes(run, first_kind);
+	look_at_later(run);
 	now->n_files += results->n_files;
 	now->n_objects += results->n_objects;
 	now->n_workers = Max(now->n_workers,
@@ -571,6 +675,7 @@ take_state(void)
 	int			kind = WORK_OF_RUNS;
 
 	estimate_clear(progress->estimate);
+	progress->later = 0;
 	for (int i = 0; i < progress->n_runs; i++)
 	{
 		const Run  *run = progress->runs[i];
@@ -627,7 +732,7 @@ add_rates(ProgressLine *line, const RowsState *before, const RowsState *now)
 static void
 add_eta(ProgressLine *line, int rank)
 {
-	double		seconds = estimate_seconds(progress->estimate);
+	double		seconds = seconds_left();
 
 	if (seconds >= 0)
 		progress_line_add(line, rank, "", "", "ETA %s",
@@ -798,8 +903,7 @@ static void
 run_progress_update(void *arg, RunFigures *figures)
 {
 	RowsState	now = take_state();
-	double		seconds = now.raw_bytes > 0 ?
-		estimate_seconds(progress->estimate) : 0;
+	double		seconds = now.raw_bytes > 0 ? seconds_left() : 0;
 
 	figures->expected_bytes = (uint64) now.expected_bytes;
 	figures->done_bytes = (uint64) Min(now.raw_bytes, now.expected_bytes);
