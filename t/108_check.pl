@@ -262,10 +262,15 @@ no problems found\n\z/, 'a plan: by the extension');
 	is($made->{compression}, 'gzip', 'the event of a dump: compression');
 	cmp_ok($made->{archive_bytes}, '<', $made->{expected_bytes}, 'the event of a dump: a compressed archive is smaller');
 	cmp_ok($made->{free_bytes}, '>', 0, 'the event of a dump: the disk');
+	cmp_ok($made->{extension_bytes}, '>', $made->{expected_bytes} / 2, 'the event of a dump: the extension reads the large table');
+	cmp_ok($made->{extension_bytes}, '<', $made->{expected_bytes}, 'the event of a dump: large objects are read with COPY');
+	is($made->{connections_needed}, 4, 'the event of a dump: connections');
+	cmp_ok($made->{connections_free_min}, '>', 4, 'the event of a dump: free connections');
+	is($made->{connections_free_max}, $made->{connections_free_min}, 'the event of a dump: a superuser sees all sessions');
 	$made = $event->('a rate', 'pg_pardump', @planned, '--expected-rate=1MB');
 	cmp_ok($made->{expected_seconds}, '>=', $made->{expected_bytes} / 1024 / 1024 - 0.1, 'a rate: the event has the expected time');
 	my $loaded = $event->('the event of a restore', 'pg_parrestore', '-d', $node->connstr('postgres'), $archive);
-	is_deeply([ grep { exists $loaded->{$_} } qw(compression archive_bytes free_bytes) ], [], 'the event of a restore: no archive');
+	is_deeply([ grep { exists $loaded->{$_} } qw(compression archive_bytes free_bytes extension_bytes connections_needed) ], [], 'the event of a restore: no archive, and no source');
 
 	make_database($node, 'planned_copy');
 	my ($rc, $out) = run_program('pg_pardump', '--check', @planned, '-j2', '--target', $node->connstr('planned_copy'));

@@ -586,7 +586,8 @@ print_archive(const Options *options, const DumpPlan *plan,
 /* The same for programs: what they would else have to take from the text. */
 static void
 event_check_plan(const Options *options, const DumpPlan *plan,
-				 const ArchiveNeed *need)
+				 const ArchiveNeed *need, int n_servers,
+				 const ConnectionsLeft *source)
 {
 	Event	   *event = event_new("check_plan");
 	uint64		available;
@@ -596,6 +597,17 @@ event_check_plan(const Options *options, const DumpPlan *plan,
 	event_add_number(event, "chunks", plan->chunks->n_files);
 	event_add_number(event, "large_objects", plan->objects->n_objects);
 	event_add_number(event, "expected_bytes", dump_plan_bytes(plan));
+	if (plan->extension)
+		event_add_number(event, "extension_bytes", bytes_by_extension(plan));
+	if (options->tasks == 0 && n_servers > 0)
+		event_add_number(event, "connections_needed",
+						 Min(options->jobs, plan->queue->n_jobs) + n_servers);
+	if (n_servers == 1 && source && source->at_most != PG_INT32_MAX)
+	{
+		/* as in the text, with the connection of the check itself */
+		event_add_number(event, "connections_free_min", source->at_least + 1);
+		event_add_number(event, "connections_free_max", source->at_most + 1);
+	}
 	if (need)
 	{
 		event_add_text(event, "compression",
@@ -653,7 +665,7 @@ dry_run_print_sums(const Options *options, const DumpPlan *plan,
 	const char *title = findings_take_title();
 	FILE	   *out = event_log_text_output();
 
-	event_check_plan(options, plan, need);
+	event_check_plan(options, plan, need, n_servers, source);
 	advice_give(options, plan);
 	if (title)
 	{
