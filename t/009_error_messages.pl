@@ -111,7 +111,8 @@ sub texts_of_perl
 		{
 			$text .= defined $1 ? string_of_perl($1) : '...';
 		}
-		push @texts, [ plain($is_format ? with_placeholders($text) : $text), $line ];
+		# counted() has formats, too, which contain a number
+		push @texts, [ plain($is_format || $text =~ /%s/ ? with_placeholders($text) : $text), $line ];
 	}
 	return @texts;
 }

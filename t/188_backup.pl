@@ -109,7 +109,7 @@ sub night_ok
 
 sub good_nights { night_ok('none') foreach 1 .. $_[0]; return; }
 
-my $interrupted = qr/error: could not back up database "shop": interrupted by SIGTERM\n/;
+my $interrupted = qr/error: could not back up database "shop"\n.*detail: Interrupted by SIGTERM\.\n/;
 
 # ---- more than are kept, then failures of every kind, and between them nights that work
 
@@ -117,8 +117,8 @@ good_nights(7);
 
 # one that is old by now is not removed, as there is nothing new of its database
 night_ok('full shop', rc => 1, good => [$odd_folder],
-	message => qr/error: could not write file ".*": File too large\n(.*\n)*.*error: could not back up database "shop": pg_pardump failed with exit code 1/);
-night_ok('server down', rc => 1, good => [], message => qr/error: the query for the names of databases failed with exit code 2/,
+	message => qr/error: could not write file ".*": File too large\n(.*\n)*.*error: could not back up database "shop"\n.*detail: pg_pardump failed with exit code 1\./);
+night_ok('server down', rc => 1, good => [], message => qr/error: could not read the names of databases\n.*detail: psql failed with exit code 2\./,
 	run => sub {
 		$node->stop;
 		my @result = run_backup($time, $file);
@@ -134,15 +134,15 @@ good_nights(1);
 is(scalar @{ $kept{shop} }, 3, 'and the next one leaves the newest only');
 night_ok('half_globals', rc => 1, good => [], message => qr/error: the output of pg_dumpall is incomplete/);
 night_ok("damage shop", rc => 1, good => [$odd_folder],
-	message => qr/The\schecksum(.*\n)*.*error: could not back up database "shop": pg_pardump --verify failed with exit code 1/);
+	message => qr/The\schecksum(.*\n)*.*error: could not back up database "shop"\n.*detail: pg_pardump --verify failed with exit code 1\./);
 night_ok('killed shop', rc => 1, good => [$odd_folder],
-	message => qr/error: could not back up database "shop": pg_pardump was terminated by signal 9/);
+	message => qr/error: could not back up database "shop"\n.*detail: pg_pardump was terminated by signal 9\./);
 good_nights(2);
 
 # ---- a full disk for our own files, too
 
 night_ok('none, but no file can be written', rc => 1, good => [],
-	message => qr/error: could not back up database "shop": could not write file ".*backup\.json\.tmp": File too large/,
+	message => qr/error: could not back up database "shop"\n.*detail: Could not write file ".*backup\.json\.tmp": File too large\./,
 	run => sub {
 		local $ENV{PG_PARDUMP_BACKUP_NOW} = $time;
 		return run_program('sh', '-c', 'trap "" XFSZ; ulimit -f 0; exec pg_pardump_backup "$1"', 'sh', $file);
@@ -199,7 +199,7 @@ night_ok('waits shop', run => sub {
 	my @before = @{ $kept{shop} };
 	$time += 10 * DAY;
 	night_ok('none, but the oldest cannot be removed', rc => 3, half_done => 1,
-		message => qr/error: could not remove backup "shop\/$oldest": could not rename directory ".*$oldest" to ".*$oldest\.partial": /,
+		message => qr/error: could not remove backup "shop\/$oldest"\n.*detail: Could not rename directory ".*$oldest" to ".*$oldest\.partial": /,
 		run => sub {
 			unshift @{ $kept{shop} }, $before[0];
 			return run_backup($time, $file);

@@ -116,7 +116,7 @@ foreach my $try ([ 80, "\"a, b\", caf\xc3\xa9 and 2 more" ], [ 100, "\"a, b\", c
 # ---- --verify
 
 # The output of --verify without sizes and durations in its summary.
-sub without_figures { return $_[0] =~ s/^verified .*?\K(?:, [\d.]+ [kM]B stored,)? in [\d.:]+(?: s)?(?=$|:)//mr; }
+sub without_figures { return $_[0] =~ s/^(?:verified|checked) .*?\K(?:, [\d.]+ [kM]B stored,)? in [\d.:]+(?: s)?(?=$| \()//mr; }
 
 # $out is what follows the lines for each archive.
 sub verify_ok
@@ -129,25 +129,25 @@ sub verify_ok
 }
 
 my $silent = qr/\A\z/;
-verify_ok('all', 0, "verified 4 backups: 16 archives\n", $silent);
-verify_ok('a run', 0, "verified 1 backup: 4 archives\n", $silent, $names[0]);
-verify_ok('the latest', 0, "verified 1 backup: 4 archives\n", $silent, 'latest');
+verify_ok('all', 0, "verified 16 backups\n", $silent);
+verify_ok('a run', 0, "verified 4 backups\n", $silent, $names[0]);
+verify_ok('the latest', 0, "verified 4 backups\n", $silent, 'latest');
 foreach my $typed ("shop/$names[0]", "odd name/$names[0]", "odd=20name/$names[0]", "a, b/$names[1]", "$dir/shop/$names[1]",
 	"$dir/shop/$names[1]/", "$dir/odd=20name/$names[2]/dump")
 {
-	verify_ok($typed, 0, "verified 1 backup: 1 archive\n", $silent, $typed);
+	verify_ok($typed, 0, "verified 1 backup\n", $silent, $typed);
 }
 {
 	my (undef, $out) = run_backup($now + 4 * DAY, '--verify', $names[2], $file);
 	my @lines = map { my $database = $_; qr/$database\/$names[2]: verified, [\d.]+ kB stored, in \d+\.\d s\n/ } 'a, b', "caf\xc3\xa9", 'odd name', 'shop';
-	like($out, qr/\A\[1\/4\] $lines[0]\[2\/4\] $lines[1]\[3\/4\] $lines[2]\[4\/4\] $lines[3]verified 1 backup: 4 archives, [\d.]+ [kM]B stored, in \d+\.\d s\n\z/, '--verify: a line for each archive');
+	like($out, qr/\A\[1\/4\] $lines[0]\[2\/4\] $lines[1]\[3\/4\] $lines[2]\[4\/4\] $lines[3]verified 4 backups, [\d.]+ [kM]B stored, in \d+\.\d s\n\z/, '--verify: a line for each archive');
 
 	# the first archive's progress is shown as soon as pg_pardump has shown its own
 	local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 4 * DAY;
 	my ($rc, $shown) = run_on_terminal(80, 'pg_pardump_backup', '--verify', $names[2], $file);
 	is($rc, 0, '--verify on a terminal: exit code');
-	like($shown, qr/\r\d+%, time 0:\d\d, archives 0\/4, ETA 0:\d\d, a, b\/$names[2]/, '--verify on a terminal: progress');
-	is_deeply([ map { without_figures($_) =~ s/0:\d\d/TIME/r } seen_lines($shown) ], [ '100%, time TIME, archives 4/4', 'verified 1 backup: 4 archives' ],
+	like($shown, qr/\r\d+%, time 0:\d\d, backups 0\/4, ETA 0:\d\d, a, b\/$names[2]/, '--verify on a terminal: progress');
+	is_deeply([ map { without_figures($_) =~ s/0:\d\d/TIME/r } seen_lines($shown) ], [ '100%, time TIME, backups 4/4', 'verified 4 backups' ],
 		'--verify on a terminal: what stays');
 }
 foreach my $typed ('20200101T000000Z', "nosuch/$names[0]", '/etc', 'shop')
@@ -162,18 +162,18 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	print $fh 'X';
 	close $fh or die "could not write \"$data\": $!";
 	my $damaged = qr/^pg_pardump_backup: error: backup "shop\/$names[1]" is damaged$/m;
-	my @sum = ('verified 3 of 4 backups: 15 archives good, 1 DAMAGED', "  damaged: shop/$names[1]");
-	verify_ok('a damaged one', 1, "$sum[0]\n$sum[1]\n", qr/$damaged\n.*hint: Keep the other backups of this database, /);
+	my @sum = ('checked 16 backups (good: 15, damaged: 1, unreadable: 0)', "  damaged: shop/$names[1]");
+	verify_ok('a damaged one', 1, "$sum[0]\n$sum[1]\n", qr/\A$damaged\n.*detail: File ".*" of table public\.t is damaged\.\n(?:.*detail: .*\n)*.*hint: Run "pg_pardump_backup \Q$file\E" to make a new backup now, and keep the other backups of this database\.  To restore the last one without known damage, run "pg_pardump_backup --restore shop\/$names[3] \Q$file\E"\.\n\z/);
 	like((run_backup($now + 4 * DAY, '--verify', $file))[1], qr/^\[8\/16\] shop\/$names[1]: DAMAGED, /m, 'a damaged one: its line');
 	{
 		local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 4 * DAY;
 		my ($rc, $shown) = run_on_terminal(160, 'pg_pardump_backup', '--verify', $file);
 		my @lines = seen_lines($shown);
 		is($rc, 1, 'a damaged one, on a terminal: exit code');
-		is_deeply([ map { without_figures($_) =~ s/0:\d\d/TIME/r } @lines[ -3 .. -1 ] ], [ '100%, time TIME, archives 16/16', @sum ], 'a damaged one, on a terminal: the end');
+		is_deeply([ map { without_figures($_) =~ s/0:\d\d/TIME/r } @lines[ -3 .. -1 ] ], [ '100%, time TIME, backups 16/16', @sum ], 'a damaged one, on a terminal: the end');
 		is(scalar(grep { /$damaged/ } @lines), 1, 'a damaged one, on a terminal: the error');
-		is(scalar(grep { /^pg_pardump: error: file ".*" of table public\.t / } @lines), 1, 'a damaged one, on a terminal: the error of pg_pardump');
-		is_deeply([ grep { /archives/ } @lines[ 0 .. $#lines - 3 ] ], [], 'a damaged one, on a terminal: messages replace progress');
+		is(scalar(grep { /^pg_pardump_backup: detail: File ".*" of table public\.t is damaged\.$/ } @lines), 1, 'a damaged one, on a terminal: the file');
+		is_deeply([ grep { /%, .*backups/ } @lines[ 0 .. $#lines - 3 ] ], [], 'a damaged one, on a terminal: messages replace progress');
 	}
 	like(shown(4, $file), qr/^$names[1] .* verified .* "a, b", caf\xc3\xa9, odd name\n$names[1] .* DAMAGED .* shop$/m, 'a damaged one: the table');
 	is_deeply([ map { $_->{verified}{good} ? () : "$_->{database} $_->{name} $_->{status}" } @{ backups_of(4, $file) } ], ["shop $names[1] damaged"], 'a damaged one: JSON');
@@ -198,7 +198,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	write_json($info, { %$object, address => 'elsewhere:5432' });
 	like(shown(3.125, $file), qr/^shop\/$names[0]  .*kB  verified +never +shop$(?:.*\n)*\n"never": no run removes a backup of another server; see --adopt\.\n\z/m,
 		'an old one of another server: the table');
-	verify_ok('an old one', 0, "verified 1 backup: 1 archive\n", $silent, "shop/$names[0]");
+	verify_ok('an old one', 0, "verified 1 backup\n", $silent, "shop/$names[0]");
 
 	mkdir "$dir/shop/20260101T000000Z" or die "could not make a directory: $!";
 	my ($rc, $out, $err) = run_backup($now, '--list', $file);
@@ -235,7 +235,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	chmod 0600, $file;
 	night_ok($file, 1);
 	($rc, $out, $err) = run_backup($now, '--verify', $file);
-	is($rc . without_figures($out =~ s/^\[1\/1\].*\n//r) . $err, "0verified 1 backup: 1 archive\n1 archive not verified: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read\n",
+	is($rc . without_figures($out =~ s/^\[1\/1\].*\n//r) . $err, "0verified 1 backup\n1 backup not verified: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read\n",
 		'pipe: --verify of all, and another backup');
 }
 {

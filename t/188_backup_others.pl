@@ -69,11 +69,12 @@ sub adopted_ok
 	my ($what, $file) = @_;
 	my ($rc, $out, $err) = run_backup(1_800_000_000, '--adopt', $file);
 	is("$rc$out", '0', "$what: --adopt");
-	like($err, qr/\Apg_pardump_backup: assigned \d+ archives? in directory ".*" to the server with system identifier \d+ at address ".*"\n\z/, "$what: --adopt says so");
+	like($err, qr/\Apg_pardump_backup: assigned \d+ backups? in directory ".*" to the server with system identifier \d+ at address ".*"\n\z/, "$what: --adopt says so");
 	return;
 }
 
-my $another = qr/\Apg_pardump_backup: error: no old backup was removed: directory ".*" contains backups of another server
+my $another = qr/\Apg_pardump_backup: error: no old backup was removed
+.*detail: Directory ".*" contains backups of another server\.
 (?:.*detail: It contains backups of the server with .*\.
 )+.*detail: The configuration leads to the server with .*\.
 .*hint: .*"pg_pardump_backup --adopt \/.*"\. .*\n\z/;
@@ -112,7 +113,7 @@ my $silent = qr/\A\z/;
 	night_ok('half a backup of another server', $file, $dir, 5, $another, 6, 7, 8);
 	ok(-e $partial, 'half a backup of another server: it stays');
 	like((run_backup(1_800_000_000 + DAY * ++$night, '-v', $file))[2],
-		qr/made and verified backup "\w+":\n  1 database, .*\npg_pardump_backup: error: no old backup was removed: .*\n(?:.*detail: .*\n)+.*hint: .*\n\z/, 'another server, -v: the last lines');
+		qr/made and verified backup "\w+":\n  1 database, .*\npg_pardump_backup: error: no old backup was removed\n(?:.*detail: .*\n)+.*hint: .*\n\z/, 'another server, -v: the last lines');
 	my ($rc, undef, $err) = run_backup(0, '--adopt', '--list', $file);
 	is($rc, 2, '--adopt with --list: exit code');
 	like($err, qr/error: options --adopt and --list cannot be used together\n/, '--adopt with --list');
@@ -152,7 +153,7 @@ my $silent = qr/\A\z/;
 	sql($one, 'postgres', 'REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC; CREATE ROLE poor LOGIN; GRANT pg_read_all_data TO poor');
 	append_to_file($file, "username = poor\n");
 	night_ok('a server that cannot be identified', $file, $dir, 5,
-		qr/error: no old backup was removed: the server cannot be identified\n.*detail: The role may not execute .*\n.*hint: .*"GRANT EXECUTE ON FUNCTION pg_control_system\(\) TO poor" in database "postgres"\.\n/, 3, 4);
+		qr/error: no old backup was removed\n.*detail: The server cannot be identified\.\n.*detail: The role may not execute .*\n.*hint: .*"GRANT EXECUTE ON FUNCTION pg_control_system\(\) TO poor" in database "postgres"\.\n/, 3, 4);
 	is((run_backup(1_800_000_000, '--adopt', $file))[0], 1, 'a server that cannot be identified: --adopt');
 	sql($one, 'postgres', 'GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC');
 }
@@ -187,20 +188,20 @@ my ($file, $dir) = backup_config($one, 'database = attic', 'database = shop', 'l
 make_database($one, 'attic');
 sql($one, 'attic', 'CREATE TABLE t (id serial); CREATE VIEW v AS SELECT * FROM t; CREATE VIEW w AS SELECT * FROM v');
 my $again = qr/.*detail: Another attempt will be made after the other databases\.\n/;
-my $waited = qr/waited for locks longer than lock_wait_timeout \(1s\)
-(?:$again)?.*detail: The locks are held by (?:a prepared transaction\.
-.*hint: Run ROLLBACK PREPARED or COMMIT PREPARED for the transaction, which pg_prepared_xacts shows,|server process \d+\.
-.*hint: To end its session, run SELECT pg_terminate_backend\(\d+\);) or set a longer lock_wait_timeout\.\n/;
-foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1\n(?:$again)?/ ], [ 'ALTER SEQUENCE t_id_seq OWNER TO CURRENT_USER', $waited ],
+my $waited = qr/waited for locks longer than lock_wait_timeout \(1s\)\.
+.*detail: The locks are held by (?:a prepared transaction\.
+(?:$again)?.*hint: Run ROLLBACK PREPARED or COMMIT PREPARED for the transaction, which pg_prepared_xacts shows,|server process \d+\.
+(?:$again)?.*hint: To end its session, run SELECT pg_terminate_backend\(\d+\);) or set a longer lock_wait_timeout\.\n/;
+foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1\.\n(?:$again)?/ ], [ 'ALTER SEQUENCE t_id_seq OWNER TO CURRENT_USER', $waited ],
 	[ 'DROP VIEW w', $waited ], [ 'ALTER DATABASE attic RENAME TO loft', $waited, 'postgres' ])
 {
 	my ($command, $reason, $from) = @$try;
 	sql($one, $from // 'attic', "BEGIN; $command; PREPARE TRANSACTION 'owner'");
 	my ($rc, undef, $err) = run_backup(1_800_000_000 + DAY * ++$night, $file);
 	is($rc, 1, "$command: exit code");
-	like($err, qr/warning: could not back up database "attic": pg_pardump (?:$reason)/, "$command: warning");
-	like($err, qr/warning: could not back up database "attic": .*\n$again/, "$command: another try");
-	like($err, qr/error: could not back up database "attic": pg_pardump (?:$reason)\z/, "$command: message");
+	like($err, qr/warning: could not back up database "attic"\n.*detail: pg_pardump (?:$reason)/, "$command: warning");
+	like($err, qr/warning: could not back up database "attic"\n(?:.*detail: .*\n)+?$again/, "$command: another try");
+	like($err, qr/error: could not back up database "attic"\n.*detail: pg_pardump (?:$reason)\z/, "$command: message");
 	is_deeply([ complete_backups($dir, 'attic') ], [], "$command: no backup of this database");
 	is((complete_backups($dir, 'shop'))[-1], time_name(1_800_000_000 + DAY * $night), "$command: a backup of the other one");
 	sql($one, $from // 'attic', "ROLLBACK PREPARED 'owner'");
@@ -214,7 +215,7 @@ foreach my $try ([ 'LOCK TABLE t', qr/$waited|failed with exit code 1\n(?:$again
 	my ($rc, $shown) = run_on_terminal(200, 'pg_pardump_backup', $file);
 	my $lines = join '', map { "$_\n" } seen_lines($shown);
 	is($rc, 1, "$what: exit code");
-	like($lines, qr/warning: could not back up database "attic": pg_pardump (?:$waited)\[1\/2\] attic: FAILED after \d+\.\d s, will be retried\n\[2\/2\] shop: made and verified, .*\n(?:.*\n)*.*error: could not back up database "attic": pg_pardump (?:$waited)\[1\/2\] attic: FAILED after \d+\.\d s\npg_pardump_backup: made /, "$what: messages");
+	like($lines, qr/warning: could not back up database "attic"\n.*detail: pg_pardump (?:$waited)\[1\/2\] attic: FAILED after \d+\.\d s, will be retried\n\[2\/2\] shop: made and verified, .*\n(?:.*\n)*.*error: could not back up database "attic"\n.*detail: pg_pardump (?:$waited)\[1\/2\] attic: FAILED after \d+\.\d s\npg_pardump_backup: made /, "$what: messages");
 	like($lines, qr/^pg_pardump_backup: made and verified backup "\w+":\n  1 of 2 databases, .*\n(?:pg_pardump_backup: removed \d+ old backups?\n)?pg_pardump_backup: error: no new backup of 1 of 2 databases: attic\n.*detail: Databases without a new backup keep all old backups\.\n.*hint: Fix the cause\.  The next run backs up all databases\.  To start it now, run "pg_pardump_backup .*"\.\n\z/m,
 		"$what: the last lines");
 	sql($one, 'attic', "ROLLBACK PREPARED 'owner'");
@@ -246,7 +247,7 @@ sub start_serializable
 	my $psql = start_serializable();
 	my ($rc, undef, $err) = run_backup(1_800_000_000 + DAY * ++$night, $file);
 	is($rc, 1, "$what: exit code");
-	like($err, qr/error: could not back up database "attic": pg_pardump $waited\z/, "$what: message");
+	like($err, qr/error: could not back up database "attic"\n.*detail: pg_pardump $waited\z/, "$what: message");
 	is_deeply([ complete_backups($dir, 'attic') ], [], "$what: no backup of this database");
 	is((complete_backups($dir, 'shop'))[-1], time_name(1_800_000_000 + DAY * $night), "$what: a backup of the other one");
 	$psql->();
@@ -258,10 +259,10 @@ foreach my $locks_both (0, 1)
 {
 	my $what = 'a maintenance database that is locked during the dump' . ($locks_both ? ', and the other database' : '');
 	my ($run, $dir, $database) = @{ $blind[$locks_both] }{qw(run dir database)};
-	my $reason = "pg_pardump waited for locks longer than lock_wait_timeout (1s)\npg_pardump_backup: detail: "
+	my $reason = "pg_pardump waited for locks longer than lock_wait_timeout (1s).\npg_pardump_backup: detail: "
 	  . ($locks_both ? 'The session that holds the locks is not known.' : 'The locks are held by a prepared transaction.');
 	is(end_backup($run), 1, "$what: exit code");
-	like($run->{err}, qr/error: could not back up database "$database": \Q$reason\E\n/, "$what: message");
+	like($run->{err}, qr/error: could not back up database "$database"\npg_pardump_backup: detail: \Q$reason\E\n/, "$what: message");
 	is_deeply([ complete_backups($dir, $database) ], [], "$what: no backup");
 	sql($one, 'postgres', "ROLLBACK PREPARED 'mill$locks_both'");
 	sql($one, $database, "ROLLBACK PREPARED '$database'") if !$locks_both;
@@ -292,7 +293,7 @@ my ($reader, $vacuum, @late);
 	append_to_file($file, "globals = no\n");
 	sql($one, 'postgres', 'ALTER DATABASE hall SET role = owner');
 	sql($one, 'shop', "CREATE SEQUENCE q; BEGIN; ALTER SEQUENCE q OWNER TO CURRENT_USER; PREPARE TRANSACTION 'owner'");
-	$night_ok->('another role in the maintenance database', 1, qr/error: could not back up database "shop": pg_pardump $waited\z/);
+	$night_ok->('another role in the maintenance database', 1, qr/error: could not back up database "shop"\n.*detail: pg_pardump $waited\z/);
 	sql($one, 'shop', "ROLLBACK PREPARED 'owner'");
 	sql($one, 'postgres', 'ALTER DATABASE hall RESET role');
 
@@ -319,7 +320,7 @@ my ($reader, $vacuum, @late);
 	next_fault($bin, 'none');
 	unlink "$bin/waits";
 	is(end_backup($run), 0, 'a lock that ends: exit code');
-	like($run->{err}, qr/\A(?:.*\n)*.*warning: could not back up database "attic": .*\n$again(?:.*(?:detail|hint): .*\n)*\z/, 'a lock that ends: a warning');
+	like($run->{err}, qr/\A(?:.*\n)*.*warning: could not back up database "attic"\n(?:.*detail: .*\n)+?$again(?:.*(?:detail|hint): .*\n)*\z/, 'a lock that ends: a warning');
 	is_deeply([ map { (complete_backups($dir, $_))[-1] } 'attic', 'shop' ], [ (time_name(1_800_000_000 + DAY * $night)) x 2 ], 'a lock that ends: both are backed up');
 }
 
@@ -392,7 +393,7 @@ foreach my $what ('a maintenance database that is locked', 'a maintenance databa
 {
 	my $run = shift @late;
 	is(end_backup($run), 1, "$what: exit code");
-	like($run->{err}, qr/\Apg_pardump_backup: error: the query for the system identifier did not finish within 15 s\n.*detail: A session might have locked .*\n.*hint: To find it, .*\n\z/,
+	like($run->{err}, qr/\Apg_pardump_backup: error: could not read the system identifier\n.*detail: psql did not finish within 15 s\.\n.*detail: A session might have locked .*\n.*hint: To find it, .*\n\z/,
 		"$what: message");
 }
 sql($one, 'postgres', "ROLLBACK PREPARED 'renamed'");

@@ -149,7 +149,7 @@ foreach my $try (
 	wait_until('it is at work', sub { (run_program('flock', '-xn', "$dir/shop/$names[0]/.lock", 'true'))[0] != 0 });
 	my ($rc, undef, $err) = run_backup($now + DAY, $second);
 	is($rc, 3, 'while it is restored: exit code of a run');
-	like($err, qr/\Apg_pardump_backup: error: could not remove backup "shop\/$names[0]": the backup is in use by a restore\npg_pardump_backup: detail: The next run will try to remove the backup again\.\n\z/, 'while it is restored: message');
+	like($err, qr/\Apg_pardump_backup: error: could not remove backup "shop\/$names[0]"\npg_pardump_backup: detail: The backup is in use by a restore\.\npg_pardump_backup: detail: The next run will try to remove the backup again\.\n\z/, 'while it is restored: message');
 	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 0, 1 ] ], 'while it is restored: it stays');
 	$session->query_safe('ROLLBACK');
 	$session->quit;

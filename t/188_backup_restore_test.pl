@@ -112,7 +112,7 @@ test_ok('all', 1, [
 	"\\[4/6\\] postgres/$name: passed: 0 tables, 0 rows, $figures",
 	"\\[5/6\\] shop/$name: passed: 1 table, 20,000 rows, $figures",
 	"\\[6/6\\] template1/$name: passed: 0 tables, 0 rows, $figures",
-	'restore test passed: 5 databases passed, 0 failed, 1 not tested' ], @backups);
+	'restore test passed \(databases passed: 5, failed: 0, not tested: 1\)' ], @backups);
 
 # ---- what is damaged, or cannot be tested
 
@@ -124,9 +124,11 @@ test_ok('all', 1, [
 	my $run = new_path('run');
 	append_to_file($globals, "\\! touch $run\n");
 	test_ok('a command of psql', 0, [
-		"\\[1/1\\] odd name/$name: FAILED: could not restore globals.sql: could not read the script of roles and tablespaces",
-		'  detail: It contains "\\\\!", which pg_dumpall does not write.',
-		'restore test FAILED: 0 databases passed, 1 failed, 0 not tested' ], $odd);
+		"\\[1/1\\] odd name/$name: FAILED: could not restore globals.sql",
+		'  detail: Could not read the script of roles and tablespaces\.',
+		'  detail: It contains "\\\\!", which pg_dumpall does not write\.',
+		'  hint: Check the script, .*',
+		'restore test FAILED \(databases passed: 0, failed: 1, not tested: 0\)' ], $odd);
 	ok(!-e $run, 'a command of psql is not run');
 	unlink $globals;
 	append_to_file($globals, $text . "GRANT nosuch TO app;\n");
@@ -136,10 +138,11 @@ test_ok('all', 1, [
 	print $fh 'X';
 	close $fh or die "could not write \"$data\": $!";
 	test_ok('damage', 0, [
-		"\\[1/2\\] odd name/$name: FAILED: could not restore globals.sql: role \"nosuch\" does not exist",
+		"\\[1/2\\] odd name/$name: FAILED: could not restore globals.sql",
+		'  detail: Could not create the roles and tablespaces: role "nosuch" does not exist\.',
 		'  detail: Statement was: GRANT nosuch TO app',
 		"\\[2/2\\] shop/$name: FAILED: pg_pardump --verify failed with exit code 1",
-		'restore test FAILED: 0 databases passed, 2 failed, 0 not tested' ], $odd, $shop);
+		'restore test FAILED \(databases passed: 0, failed: 2, not tested: 0\)' ], $odd, $shop);
 	unlink $globals;
 	test_ok('nothing to test', 0, [
 		"\\[1/4\\] odd name/$name: not tested: it contains no globals.sql \\(globals = no\\)",
@@ -169,16 +172,16 @@ my $constraints = \&PardumpBackup::RestoreCheck::check_constraints;
 
 comparison_is('equal counts', $counts, 'shop', '');
 sql($node, 'shop', 'DELETE FROM t WHERE id = 17');
-comparison_is('a row less', $counts, 'shop', "table \"public\".\"t\" has 20,000 rows in the backup, but 19,999 rows after the restore\n");
+comparison_is('a row less', $counts, 'shop', "the number of rows of table \"public\".\"t\" is 20000 in the backup, but 19999 after the restore\n");
 comparison_is('partitions', $counts, 'parts', '');
 sql($node, 'parts', 'CREATE TABLE kept AS SELECT * FROM p; TRUNCATE p; DROP TABLE p0, p1;
 	CREATE TABLE p0 PARTITION OF p FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 	CREATE TABLE p1 PARTITION OF p FOR VALUES WITH (MODULUS 2, REMAINDER 0); INSERT INTO p SELECT * FROM kept');
 comparison_is('rows of another partition', $counts, 'parts', '');
 sql($node, 'parts', "DELETE FROM p WHERE k = '17'");
-comparison_is('a row less in a partition', $counts, 'parts', "table \"public\".\"p\" has 1,000 rows in the backup, but 999 rows after the restore\n");
+comparison_is('a row less in a partition', $counts, 'parts', "the number of rows of table \"public\".\"p\" is 1000 in the backup, but 999 after the restore\n");
 sql($node, 'odd name', 'DROP TABLE empty');
-comparison_is('a table less', $counts, 'odd name', "the query for the numbers of rows failed with exit code 1\n");
+comparison_is('a table less', $counts, 'odd name', "could not count the rows of tables\ndetail: psql failed with exit code 1.\n");
 
 {
 	# as psql reads lines, the NUL would hide the end of the first name from it

@@ -138,7 +138,7 @@ sub nothing { return; }
 	my ($rc, $out, $err) = run_backup(now(), '--list', '--json', $file);
 	is_deeply([ map { $_->{cluster_snapshot} } @{ decode_json($out)->{backups} } ], [ ($record) x @all ], '--list --json shows the snapshot');
 	($rc, $out) = run_backup(now(), '--verify', $file);
-	like("$rc $out", qr/^0 .*^verified 1 backup: 5 archives/ms, '--verify');
+	like("$rc $out", qr/^0 .*^verified 5 backups, /ms, '--verify');
 	create_database($node, 'restored');
 	($rc) = run_backup(now(), '--restore', 'latest', 'second', '--to=restored', $file);
 	is("$rc " . value($node, 'restored', 'SELECT n FROM counter'), "0 $before", '--restore');
@@ -154,7 +154,7 @@ sub nothing { return; }
 	system_or_bail('cp', '-a', "$dir/second/$nights[0]/dump", "$dir/second/$nights[-1]/dump");
 	($rc, $out, $err) = run_backup(now(), '--verify', 'latest', $file);
 	is($rc, 1, '--verify, an archive in another snapshot: exit code');
-	like($err, qr/^pg_pardump_backup: error: backup "second\/$nights[-1]" is damaged: its archive was not made in the snapshot that its backup\.json names$/m,
+	like($err, qr/^pg_pardump_backup: error: backup "second\/$nights[-1]" is damaged\npg_pardump_backup: detail: The archive was not made in the snapshot that backup\.json names\.$/m,
 		'--verify, an archive in another snapshot: message');
 	($rc, $out) = run_backup(now(), '--check', $file);
 	is("$rc$out", '0', '--check');
@@ -233,7 +233,7 @@ SH
 		'database = first');
 	my $run = night($file, []);
 	is($run->{rc}, 1, 'a database that does not exist: exit code');
-	like($run->{err}, qr/^pg_pardump_backup: error: could not back up database "nosuch": the snapshot of all databases does not contain database "nosuch"\n.*detail: /m,
+	like($run->{err}, qr/^pg_pardump_backup: error: could not back up database "nosuch"\n.*detail: The snapshot of all databases does not contain database "nosuch"\.\n.*detail: /m,
 		'a database that does not exist: message');
 	is(counters($dir), "$before $before none", 'pipe: the backups of the other databases');
 	is_deeply(record_of($dir, 'first'), record_of($dir, 'second'), 'pipe: backup.json names the snapshot');
@@ -246,14 +246,14 @@ SH
 	my ($file, $dir) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes');
 	my $run = night($file, [ third => \&nothing ], 'damage second');
 	is($run->{rc}, 0, 'the first attempt of a database fails: exit code');
-	like($run->{err}, qr/^pg_pardump_backup: warning: could not back up database "second": .*\n.*detail: Another attempt/m,
+	like($run->{err}, qr/^pg_pardump_backup: warning: could not back up database "second"\n(?:.*detail: .*\n)+?.*detail: Another attempt/m,
 		'the first attempt of a database fails: message');
 	is(counters($dir), "$before $before $before", 'the first attempt of a database fails: the second one is of the same snapshot');
 
 	# CREATE DATABASE fails if a session is connected to the template
 	$run = night($file, [ second => sub { sql($node, 'postgres', 'CREATE DATABASE meanwhile') } ], 'damage template1');
 	is($run->{rc}, 1, 'a template fails: exit code');
-	like($run->{err}, qr/^pg_pardump_backup: warning: could not back up database "template1": .*\n.*detail: Another attempt will be made after the other template databases\.\n(?:.*\n)*pg_pardump_backup: error: could not back up database "template1": /m,
+	like($run->{err}, qr/^pg_pardump_backup: warning: could not back up database "template1"\n(?:.*detail: .*\n)+?.*detail: Another attempt will be made after the other template databases\.\n(?:.*\n)*pg_pardump_backup: error: could not back up database "template1"$/m,
 		'a template fails: messages');
 	is(value($node, 'postgres', q{SELECT count(*) FROM pg_database WHERE datname = 'meanwhile'}), 1,
 		'a template fails: its session has ended when the other databases are dumped');
@@ -269,7 +269,7 @@ SH
 	is($run->{rc}, 1, 'the snapshot of a database is lost: exit code');
 	like($run->{err}, qr/^pg_pardump: warning: the session that keeps the snapshot in database "second" was lost$/m,
 		'the snapshot of a database is lost: warning');
-	like($run->{err}, qr/^pg_pardump_backup: error: could not back up database "second": pg_pardump failed with exit code 1$/m,
+	like($run->{err}, qr/^pg_pardump_backup: error: could not back up database "second"\n.*detail: pg_pardump failed with exit code 1\.$/m,
 		'the snapshot of a database is lost: error');
 	is(counters($dir), "$before none $before", 'the snapshot of a database is lost: no backup is of another snapshot');
 	ok(-d $older{second}, 'the snapshot of a database is lost: its older backup is kept');
@@ -284,7 +284,7 @@ SH
 			} ]);
 	is($run->{rc}, 1, 'the process that keeps the snapshot is killed: exit code');
 	is(counters($dir), "$before none none", 'the process that keeps the snapshot is killed: later databases have no backups');
-	like($run->{err}, qr/^pg_pardump_backup: warning: the pg_pardump that keeps the snapshot of all databases was terminated by signal 9$/m,
+	like($run->{err}, qr/^pg_pardump_backup: warning: could not keep the snapshot of all databases\n.*detail: pg_pardump --cluster-snapshot was terminated by signal 9\.$/m,
 		'the process that keeps the snapshot is killed: warning');
 	$run = night($file, []);
 	is("$run->{rc} $run->{err}", '0 ', 'the process that keeps the snapshot is killed: the next run');
@@ -317,16 +317,16 @@ SH
 	my $run = night($file, []);
 	is($run->{rc}, 1, 'a database without the extension: exit code');
 	like($run->{err}, $missing, 'a database without the extension: it is named');
-	like($run->{err}, qr/^pg_pardump_backup: error: could not take a snapshot of all databases: .* failed with exit code 1$/m,
+	like($run->{err}, qr/^pg_pardump_backup: error: could not take a snapshot of all databases\n.*detail: .* failed with exit code 1\.$/m,
 		'a database without the extension: message');
 	is(scalar(grep { defined path_of($dir, $_) } @all), 0, 'a database without the extension: no backup is made');
 	is(scalar(grep { -d } @older), scalar @all, 'a database without the extension: older backups are kept');
 	ended_ok($node, $dir, 'a database without the extension');
 	my ($rc, $out, $err) = run_backup(now(), '--check', $file);
 	is($rc, 1, '--check finds a database without the extension: exit code');
-	like($err, qr/^error: option --cluster-snapshot requires extension pg_pardump in every database\n  detail: Database "third" cannot be dumped with this option: the database has no extension pg_pardump\.$/m,
+	like($err, qr/^pg_pardump_backup: error: option --cluster-snapshot requires extension pg_pardump in every database\n.*detail: Database "third" cannot be dumped with this option: the database has no extension pg_pardump\.$/m,
 		'--check finds a database without the extension: message');
-	like($err, qr/^pg_pardump_backup: error: could not take a snapshot of all databases: /m, '--check finds a database without the extension: what it prevents');
+	like($err, qr/^pg_pardump_backup: error: could not take a snapshot of all databases$/m, '--check finds a database without the extension: what it prevents');
 
 	# a pg_pardump that finds a possible problem of the snapshot
 	my $warning = new_path('bin');
@@ -344,12 +344,13 @@ done
 echo 'warning: the snapshot is old'
 echo '1 problem found (errors: 0, warnings: 1); a run would start'
 echo '{"event":"check","errors":0,"warnings":1}' >"\$log"
+echo '{"event":"warning","pid":1,"message":"the snapshot is old"}' >>"\$log"
 SH
 	chmod 0700, "$warning/pg_pardump" or die "could not change a mode: $!";
 	($file) = backup_config($node, "bindir = $warning", 'cluster_snapshot = yes');
 	($rc, $out, $err) = run_backup(now(), '--check', $file);
 	is("$rc $out", '0 ', '--check, a warning about the snapshot: exit code');
-	like($err, qr/^warning: the snapshot is old\n(?!1 problem)(?:.*\n)*(\d+) problems? found in 5 databases: \g{-1} warnings?; a run would start\n\z/m, '--check, a warning about the snapshot: it is shown and counted');
+	like($err, qr/^pg_pardump_backup: warning: the snapshot is old\n(?!1 problem)(?:.*\n)*(\d+) problems? found \(errors: 0, warnings: \g{-1}\); a run would start\n\z/m, '--check, a warning about the snapshot: it is shown and counted');
 
 	($file) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes', 'options = --no-extension');
 	$run = night($file, []);

@@ -105,7 +105,7 @@ foreach my $with_list (1, 0)
 	is_deeply([ sort map { s/^\Q$store\E\///r =~ s/\/backup\.json$//r } glob "$store/*/*/backup.json" ], \@stored, "$what: records in the store");
 	$with_list ? ok(!-e "$store/=index", "$what: no index") : is_deeply(index_names($store), \@stored, "$what: the index");
 	like(said(3, '--check', $file), qr/\A0\[1\/2\] shop: 1 table, .*, archive about .*\n/, "$what: --check");
-	is(said(3, '--verify', $file), "0verified 2 backups: 4 archives\n", "$what: --verify with records");
+	is(said(3, '--verify', $file), "0verified 4 backups\n", "$what: --verify with records");
 	my $before = listed(3, $file);
 	is_deeply([ map { $_->{verified}{good} } @$before ], [ (JSON::PP::true) x 4 ], "$what: --verify records its result");
 
@@ -121,7 +121,7 @@ $names[2]  2027-01-17 08:00  27 h        -  not verified  only in store  odd nam
 "only in store": no run removes a backup whose record is only in the store; see --rebuild.
 END
 	like((run_backup($now, '--list', '-v', $file))[1], qr/^$names[2] .* only in store  0:00  shop +-$/m, "$what, lost: the table with -v");
-	is(said(3, '--verify', 'latest', $file), "0verified 1 backup: 2 archives\n", "$what, lost: --verify");
+	is(said(3, '--verify', 'latest', $file), "0verified 2 backups\n", "$what, lost: --verify");
 	my $copy = "copy_$what";
 	make_database($node, $copy);
 	restored_ok("$what, lost", $file, $names[1], $copy, $names[1], 'shop', "--to=$copy");
@@ -137,7 +137,7 @@ END
 	is_deeply([ map { [ @$_{qw(name time database started finished complete kept_until)} ] } @{ listed(3, $file) } ],
 		[ map { [ @$_{qw(name time database started finished complete kept_until)} ] } @$before ], "$what, rebuilt: JSON");
 	is(said(3, '--rebuild', $file), "0pg_pardump_backup: rebuilt 0 records in directory \"$dir\"\n", "$what: --rebuild again");
-	is(said(3, '--verify', $file), "0verified 2 backups: 4 archives\n", "$what, rebuilt: --verify");
+	is(said(3, '--verify', $file), "0verified 4 backups\n", "$what, rebuilt: --verify");
 	sql($node, 'postgres', 'ALTER DATABASE shop RENAME TO kept');
 	restored_ok("$what, rebuilt", $file, $names[2], 'shop', 'latest', 'shop');
 	sql($node, 'postgres', $_) foreach 'DROP DATABASE shop', 'ALTER DATABASE kept RENAME TO shop';
@@ -189,7 +189,7 @@ foreach my $what ('list', 'index')
 	my ($good, $report) = tested($config_with_home, $home, @backups);
 	my $shop = qr/\[2\/2\] shop\/$names[4]: passed: 1 table, 20,000 rows, .*\n/;
 	is($good, 1, "$what, restore test: the result");
-	like($report, qr/\A\[1\/2\] odd name\/$names[4]: passed: 1 table, 1 row, .*\n${shop}restore test passed: 2 databases passed, 0 failed, 0 not tested\n\z/, "$what, restore test: the report");
+	like($report, qr/\A\[1\/2\] odd name\/$names[4]: passed: 1 table, 1 row, .*\n${shop}restore test passed \(databases passed: 2, failed: 0, not tested: 0\)\n\z/, "$what, restore test: the report");
 	my %seen = map { $_ => 1 } split /\n/, slurp_file("$home/seen");
 	is_deeply([ sort keys %seen ], [$home], "$what, restore test: the home directory of commands");
 	is_deeply([ sort grep { /^(?:toc\.dat|pg_pardump_manifest\.json)$/ } split /\n/, slurp_file("$home/fetched") ], [ ('pg_pardump_manifest.json') x 2, ('toc.dat') x 2 ],
@@ -201,7 +201,7 @@ foreach my $what ('list', 'index')
 	rename $globals, "$globals.lost" or die "could not rename \"$globals\": $!";
 	($good, $report) = tested($config, $home, map { describe_backup($config, $_) } newest_backups($config));
 	is($good, 0, 'restore test, no globals: the result');
-	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: the command of "fetch" for file "globals\.sql" failed with exit code 1\n  detail: .*\n${shop}restore test FAILED: 1 database passed, 1 failed, 0 not tested\n\z/, 'restore test, no globals: the report');
+	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: could not fetch file "globals\.sql" from the store\n  detail: The command of "fetch" failed with exit code 1\.\n  detail: .*\n${shop}restore test FAILED \(databases passed: 1, failed: 1, not tested: 0\)\n\z/, 'restore test, no globals: the report');
 	rename "$globals.lost", $globals or die "could not rename \"$globals.lost\": $!";
 
 	# a damaged record of the newest backup of one database
@@ -210,7 +210,7 @@ foreach my $what ('list', 'index')
 	append_to_file($record, 'x');
 	($good, $report) = tested($config, $home, map { describe_backup($config, $_) } newest_backups($config));
 	is($good, 0, 'restore test, damaged record: the result');
-	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: the latest backup of database "odd name" is not known\n  detail: The record of backup "odd name\/$names[4]" in the store cannot be used\.\n  detail: .*\n${shop}restore test FAILED: 1 database passed, 1 failed, 0 not tested\n\z/,
+	like($report, qr/\A\[1\/2\] odd name\/$names[4]: FAILED: the latest backup of database "odd name" is not known\n  detail: The record of backup "odd name\/$names[4]" in the store cannot be used\.\n(?:  detail: .*\n)+${shop}restore test FAILED \(databases passed: 1, failed: 1, not tested: 0\)\n\z/,
 		'restore test, damaged record: the report');
 	is_deeply([ map { $_->{name} } find_backups($config, 'latest', 'shop') ], [ $names[4] ], 'damaged record: latest of another database');
 	foreach my $database (undef, 'odd name')
@@ -234,7 +234,7 @@ foreach my $what ('list', 'index')
 
 {
 	my ($file, $dir, $store) = store_without_index(0);
-	my $missing = qr/error: could not read the index of the store: the command of "fetch" for file "index\.json" failed with exit code 1\n(?:.*detail: .*\n)?.*hint: If no backup was ever made in this store, run "pg_pardump_backup --init \Q$file\E" once\.\n/;
+	my $missing = qr/error: could not read the index of the store\n.*detail: Could not fetch file "index\.json" from the store\.\n.*detail: The command of "fetch" failed with exit code 1\.\n(?:.*detail: .*\n)?.*hint: If no backup was ever made in this store, run "pg_pardump_backup --init \Q$file\E" once\.\n/;
 	like(said(0, '--check', $file), qr/\A1(?:.*\n)*.*$missing/, 'a new store: --check');
 	like(said(0, $file), qr/\A1.*$missing\z/, 'a new store: a run');
 	is_deeply([ glob "$store/*" ], [], 'a new store: nothing is written');
@@ -354,7 +354,7 @@ foreach my $with_list (1, 0)
 	my ($file, $dir) = backup_config($node, 'database = shop', 'pipe = gzip >%D/%f.gz', 'fetch = gzip -dc %D/%f.gz');
 	is(said(0, $file), '0', 'in the directory: the run');
 	is_deeply([ glob "$dir/shop/*/dump/backup.json* $dir/.[s]tore" ], [], 'in the directory: no record for a store');
-	is(said(1, '--verify', $file), "0verified 1 backup: 1 archive\n", 'in the directory: --verify');
+	is(said(1, '--verify', $file), "0verified 1 backup\n", 'in the directory: --verify');
 	make_database($node, 'inside');
 	restored_ok('in the directory', $file, $names[0], 'inside', 'latest', '--to=inside');
 	my ($rc, undef, $err) = run_backup($now, '--rebuild', $file);

@@ -139,7 +139,7 @@ SKIP:
 	is_deeply([ map { s/.*\///r } glob "$remote/shop/*" ], \@names, 'rclone: also there');
 	decrypted_ok('rclone', "$remote/shop/$names[-1]", 'age', 'age', '-d', '-i', $key, '-o', 'OUT', 'IN');
 	my ($rc, $out, $err) = run_backup($now + 4 * DAY, '--verify', $file);
-	like($rc . $out =~ s/^\[.*\n//mgr . $err, qr/\A0verified 2 backups: 2 archives in [\d.:]+(?: s)?\n\z/, 'rclone: --verify');
+	like($rc . $out =~ s/^\[.*\n//mgr . $err, qr/\A0verified 2 backups in [\d.:]+(?: s)?\n\z/, 'rclone: --verify');
 
 	# the host and the database are lost: two commands restore them
 	system_or_bail('rm', '-rf', $dir);
@@ -177,13 +177,13 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	my ($rc, undef, $err) = run_backup($now + 3 * DAY, $file);
 	unlink "$away/unwanted";
 	is($rc, 1, 'verify_command fails: exit code');
-	like($err, qr/error: could not back up database "shop": the command of "verify_command" failed with exit code 1\n\z/, 'verify_command fails: message');
+	like($err, qr/error: could not back up database "shop"\n.*detail: The command of "verify_command" failed with exit code 1\.\n\z/, 'verify_command fails: message');
 	is_deeply([ away() ], [ @names[ 1, 2 ] ], 'verify_command fails: what was sent is removed');
 
 	append_to_file($wall, '');
 	($rc, undef, $err) = run_backup($now + 4 * DAY, $file);
 	is($rc, 1, 'nothing can be sent: exit code');
-	like($err, qr/error: could not remove backup "shop\/$names[4]": the command of "remove" failed with exit code 1\n(.*\n)*.*could not back up database "shop": the command of "pipe" for file "globals.sql" failed with exit code 1\n\z/,
+	like($err, qr/error: could not remove backup "shop\/$names[4]"\n.*detail: The command of "remove" failed with exit code 1\.\n(.*\n)*.*could not back up database "shop"\n.*detail: Could not store file "globals\.sql"\.\n.*detail: The command of "pipe" failed with exit code 1\.\n\z/,
 		'nothing can be sent: messages');
 	is(scalar(my @partial = partial_backups($dir)), 2, 'nothing can be sent: both tries are to be removed');
 	unlink $wall;
@@ -196,7 +196,7 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	my $second = changed($file, $config =~ s/^remove = \K.*/false %d %t/mr);
 	($rc, undef, $err) = run_backup($now + 6 * DAY, $second);
 	is($rc, 3, 'nothing can be removed: exit code');
-	like($err, qr/\Apg_pardump_backup: error: could not remove backup "shop\/$names[2]": the command of "remove" failed with exit code 1\n\z/, 'nothing can be removed: message');
+	like($err, qr/\Apg_pardump_backup: error: could not remove backup "shop\/$names[2]"\n.*detail: The command of "remove" failed with exit code 1\.\n\z/, 'nothing can be removed: message');
 	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 5, 6 ] ], 'nothing can be removed: what is to be has no final name');
 	is((run_backup($now + 7 * DAY, $file))[0], 0, 'and is removed by the next run');
 	is_deeply([ away() ], [ @names[ 6, 7 ] ], 'there too');
@@ -206,7 +206,7 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	is((run_backup($now + 8 * DAY, $third))[0], 3, 'a configuration without commands: exit code');
 	($rc, undef, $err) = run_backup($now + 9 * DAY, $third);
 	is($rc, 3, 'a configuration without commands: exit code');
-	like($err, qr/error: could not remove backup "shop\/$names[6]": "remove" is not set in the configuration\n.*detail: .*\n.*hint: Keep "remove" in the configuration /, 'a configuration without commands: message');
+	like($err, qr/error: could not remove backup "shop\/$names[6]"\n.*detail: "remove" is not set in the configuration\.\n.*detail: .*\n.*hint: Keep "remove" in the configuration /, 'a configuration without commands: message');
 	is_deeply([ away() ], [ @names[ 6, 7 ] ], 'a configuration without commands: nothing is removed there');
 	append_to_file($third, $config =~ /^(remove = .*\n)/m ? $1 : die 'no command');
 	is((run_backup($now + 10 * DAY, $third))[0], 0, 'a configuration with remove only: exit code');
@@ -247,7 +247,7 @@ sub away { return map { s/.*\///r } sort glob "$away/shop/*"; }
 	my ($file, $dir) = backup_config($node, 'database = shop', 'pipe = case %f in globals.sql) head -c 10 >%D/%f;; *) cat >%D/%f;; esac');
 	my ($rc, undef, $err) = run_backup($now, $file);
 	is($rc, 1, 'globals that are not taken whole: exit code');
-	like($err, qr/could not back up database "shop": the command of "pipe" for file "globals\.sql" exited before it had read all of its input/, 'globals that are not taken whole');
+	like($err, qr/could not back up database "shop"\n.*detail: Could not store file "globals\.sql"\.\n.*detail: The command of "pipe" exited before it had read all of its input\./, 'globals that are not taken whole');
 	is_deeply([ glob "$dir/shop/*" ], [], 'globals that are not taken whole: no backup');
 }
 
@@ -306,7 +306,7 @@ my @chunks = ('incremental = yes', 'compress = none', 'options = --chunk-size=19
 	}
 	is((run_backup($now + 4 * DAY, '--check', $file))[0], 0, 'incremental with commands: --check');
 	my ($rc, $out, $err) = run_backup($now + 4 * DAY, '--verify', $file);
-	like($rc . $out =~ s/^\[.*\n//mgr . $err, qr/\A0verified 2 backups: 2 archives in [\d.:]+(?: s)?\n\z/, 'incremental with commands: --verify');
+	like($rc . $out =~ s/^\[.*\n//mgr . $err, qr/\A0verified 2 backups in [\d.:]+(?: s)?\n\z/, 'incremental with commands: --verify');
 	make_database($node, 'copied');
 	is((run_backup($now, '--restore', 'latest', '--to=copied', $file))[0], 0, 'incremental with commands: --restore');
 	same_data_ok(fingerprint($node, 'shop'), fingerprint($node, 'copied'), 'incremental with commands');
@@ -320,14 +320,14 @@ my @chunks = ('incremental = yes', 'compress = none', 'options = --chunk-size=19
 		system_or_bail('rm', '-rf', $archive->(4)) if $night == 5;
 		($rc, undef, $err) = run_backup($now + $night * DAY, $file);
 		is($rc, 0, "a previous backup that is damaged, night $night: exit code");
-		like($err, qr/$reason.*warning: could not back up database "shop": pg_pardump failed with exit code 1\n.*detail: Another attempt will be made after the other databases\.  It dumps all rows\.\n\z/s,
+		like($err, qr/$reason.*warning: could not back up database "shop"\n.*detail: pg_pardump failed with exit code 1\.\n.*detail: Another attempt will be made after the other databases\.\n.*detail: It will dump all rows\.\n\z/s,
 			"a previous backup that is damaged, night $night: message");
 		my ($new) = grep { $_ ge time_name($now + $night * DAY) } complete_backups($dir, 'shop');
 		is(scalar(reused("$store/shop/$new")), 0, "a previous backup that is damaged, night $night: all rows are dumped");
 		is((run_backup($now + $night * DAY, '--verify', 'latest', $file))[0], 0, "a previous backup that is damaged, night $night: the new one");
 	}
 	($rc, undef, $err) = run_backup($now + 6 * DAY, $file);
-	like("$rc$err", qr/\A0pg_pardump_backup: warning: the store lacks 1 of the 2 backups whose records are in directory .*\n.*detail: .*\n.*hint: .*\n\z/, 'after a full backup: the backup');
+	like("$rc$err", qr/\A0pg_pardump_backup: warning: the store lacks backups whose records are in directory .*\n.*detail: .*\n.*hint: .*\n\z/, 'after a full backup: the backup');
 	cmp_ok(scalar(reused($archive->(6))), '>', 0, 'after a full backup: files that are reused');
 
 	# damage that --verify has found is not copied, and the backup does not count in keep_last
@@ -335,7 +335,7 @@ my @chunks = ('incremental = yes', 'compress = none', 'options = --chunk-size=19
 	append_to_file($archive->(6) . "/$shared", 'x');
 	is((run_backup($now + 6 * DAY, '--verify', 'latest', $file))[0], 1, 'damage that is known: --verify');
 	($rc, undef, $err) = run_backup($now + 7 * DAY, '--check', $file);
-	like("$rc$err", qr/^0.*warning: the backup of database "shop" cannot be incremental\n.*1 problem found in 1 database: 1 warning; a run would start\n\z/s, 'damage that is known: --check');
+	like("$rc$err", qr/^0.*warning: the backup of database "shop" cannot be incremental\n.*1 problem found \(errors: 0, warnings: 1\); a run would start\n\z/s, 'damage that is known: --check');
 	($rc, $out, $err) = run_backup($now + 7 * DAY, $file);
 	my $damaged = 'shop/' . time_name($now + 6 * DAY);
 	is("$rc$out$err", "0pg_pardump_backup: warning: the backup of database \"shop\" cannot be incremental\n"

@@ -70,7 +70,7 @@ my ($file, $dir) = backup_config($node, 'jobs = 2', 'database = shop', 'keep_las
 
 is(said($_, $file), '0', "night $_") foreach 0 .. 2;
 is_deeply(stored_backups(), [ map { "shop/$_" } @names[ 1, 2 ] ], 'two backups are kept, and all files of the other are removed');
-is(said(3, '--verify', $file), "0verified 2 backups: 2 archives\n", '--verify');
+is(said(3, '--verify', $file), "0verified 2 backups\n", '--verify');
 
 {
 	# rclone repeats each request up to ten times otherwise
@@ -78,7 +78,7 @@ is(said(3, '--verify', $file), "0verified 2 backups: 2 archives\n", '--verify');
 
 	# the store is full, from the first file of rows on
 	set_fault($store, 'full', match => qr/^(?:PUT|POST) \S*\.dat/, do => 'full');
-	like(said(3, $file), qr/^1.*^pg_pardump_backup: error: could not back up database "shop": pg_pardump failed /ms, 'full: message');
+	like(said(3, $file), qr/^1.*^pg_pardump_backup: error: could not back up database "shop"\n.*detail: pg_pardump failed /ms, 'full: message');
 	cmp_ok(times_struck($store, 'full'), '>', 0, 'full: it has occurred');
 	clear_faults($store);
 	is_deeply([ [ complete_backups($dir, 'shop') ], [ partial_backups($dir) ] ], [ [ @names[ 1, 2 ] ], [] ], 'full: nothing is left in the directory');
@@ -86,19 +86,19 @@ is(said(3, '--verify', $file), "0verified 2 backups: 2 archives\n", '--verify');
 
 	# the store refuses records; without a new record, no files are removed
 	set_fault($store, 'quota', match => qr/^PUT \S*backup\.json/, do => 'quota');
-	my $refused = qr/the command of "pipe" for file "backup\.json" failed with exit code 1$/m;
-	like(said(4, $file), qr/^1.*^pg_pardump_backup: error: could not remove backup "shop\/$names[4]": $refused.*^pg_pardump_backup: error: could not back up database "shop": $refused/ms, 'no record: message');
+	my $refused = qr/.*detail: Could not store file "backup\.json"\.\n.*detail: The command of "pipe" failed with exit code 1\.$/m;
+	like(said(4, $file), qr/^1.*^pg_pardump_backup: error: could not remove backup "shop\/$names[4]"\n$refused.*^pg_pardump_backup: error: could not back up database "shop"\n$refused/ms, 'no record: message');
 	clear_faults($store);
 	# of both attempts
 	@left = ($names[4], time_name($now + 4 * DAY + 1));
 	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 1, 2 ] ], 'no record: no backup');
 	is_deeply(stored_backups(), [ map { "shop/$_" } @names[ 1, 2 ], @left ], 'no record: files are left in the store');
-	is(said(4, '--verify', $file), "0verified 2 backups: 2 archives\n", 'no record: these are not backups');
+	is(said(4, '--verify', $file), "0verified 2 backups\n", 'no record: these are not backups');
 
 	# old backups cannot be removed
 	local $ENV{RCLONE_RETRIES} = 1;
 	set_fault($store, 'denied', match => qr/^(?:DELETE|POST \S*\?delete)/, do => 'denied');
-	like(said(5, $file), qr/^3.*^pg_pardump_backup: error: could not remove backup "shop\/$names[1]": the command of "remove" failed /ms, 'removals are refused: message');
+	like(said(5, $file), qr/^3.*^pg_pardump_backup: error: could not remove backup "shop\/$names[1]"\n.*detail: The command of "remove" failed /ms, 'removals are refused: message');
 	clear_faults($store);
 	is_deeply(stored_backups(), [ map { "shop/$_" } @names[ 1, 2 ], @left, $names[5] ], 'removals are refused: the store');
 	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 2, 5 ] ], 'removals are refused: the directory');
@@ -192,7 +192,7 @@ is_deeply([ grep { /^shop/ } @{ stored_backups() } ], [ map { "shop/$_" } @names
 	system_or_bail('rm', '-rf', $index_dir);
 	mkdir $index_dir, 0700 or die "could not make \"$index_dir\": $!";
 	is(said(2, '--rebuild', $index_file), "0pg_pardump_backup: rebuilt 1 record in directory \"$index_dir\"\n", 'index: --rebuild');
-	is(said(2, '--verify', 'latest', $index_file), "0verified 1 backup: 1 archive\n", 'index: --verify');
+	is(said(2, '--verify', 'latest', $index_file), "0verified 1 backup\n", 'index: --verify');
 }
 
 $other->stop;

@@ -8,7 +8,9 @@ use warnings;
 
 use lib '@LIBDIR@';
 
+use File::Temp;
 use Getopt::Long qw(GetOptionsFromArray);
+use JSON::PP qw(decode_json);
 use List::Util qw(min sum0);
 use PardumpBackup::Check qw(check_database count_expired print_sums report_verdict);
 use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verification);
@@ -16,11 +18,11 @@ use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
 use PardumpBackup::Elsewhere qw(write_record note_removal init_store link_store);
 use PardumpBackup::Listing qw(print_table print_json print_verified name_of size_text age_text elapsed_text);
-use PardumpBackup::Message qw(inform report with_detail as_detail printable quoted counted first_names duration_text option_error show_progress clear_progress end_progress
-  progress_of_line progress_lines);
+use PardumpBackup::Message qw(inform show report with_detail cause caused_by messages_of printable quoted counted first_names duration_text option_error show_progress
+  clear_progress end_progress progress_of_line progress_lines);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
-  same_globals pipe_file dump_options dump_with_pg_pardump verify_archive target_database run_pg_parrestore run_command);
+  same_globals shell_quoted pipe_file dump_options dump_with_pg_pardump verify_archive target_database run_pg_parrestore run_command);
 use PardumpBackup::Rebuild qw(rebuild);
 use PardumpBackup::Snapshot qw(check_snapshot take_snapshot is_kept databases_of snapshot_options is_template release_database end_snapshot is_in_snapshot);
 use PardumpBackup::Store qw(now time_name check_store claim_store note_server lock_store folder_of database_of folders backups
@@ -159,7 +161,7 @@ sub remove_any
 		});
 		1;
 	};
-	complain("could not remove backup \"$shown\": $@");
+	complain(caused_by("could not remove backup \"$shown\"", $@));
 	return 0;
 }
 
@@ -266,7 +268,8 @@ sub back_up_database
 	my ($future) = sort { $b->{name} cmp $a->{name} } grep { $_->{name} gt time_name(now()) } @$good;
 	report('warning', 'backup ' . title($future) . " has a time in the future\n"
 		  . 'detail: The clock was set back, or was wrong when the backup was made.'
-		  . (defined $config->{keep_days} ? '  The backup is kept until at least ' . counted($config->{keep_days}, 'day') . ' after its time.' : '')
+		  . (defined $config->{keep_days} ? counted("\ndetail: The backup is kept until at least %s day after its time.",
+				"\ndetail: The backup is kept until at least %s days after its time.", $config->{keep_days}) : '')
 		  . "\nhint: Check the clock of this machine.\n") if $future;
 
 	my $backup = begin_backup($config->{directory}, $folder, $server, $run, \@stored,
@@ -324,11 +327,11 @@ sub survey
 	return (\@unfinished, \@others, $complete);
 }
 
-sub described
+# The system identifier and the address of a server, for messages.
+sub identity
 {
 	my ($server) = @_;
-	return sprintf 'system identifier %s at address "%s"',
-	  map { ($_ // '') eq '' ? 'unknown' : tr/ -~//cdr } @$server{qw(system_identifier address)};
+	return map { ($_ // '') eq '' ? 'unknown' : tr/ -~//cdr } @$server{qw(system_identifier address)};
 }
 
 sub unidentified
@@ -344,24 +347,29 @@ sub other_server
 	my ($claim, $server, $others) = @_;
 
 	return unidentified() if $server->{system_identifier} eq '';
-	my %seen = map { described($_->{adopted} // $_) => 1 } @$others;
-	$seen{ described($claim) } = 1 if defined $claim->{system_identifier} && !same_server($claim, $server);
+	my $contains = sub { return sprintf "detail: It contains backups of the server with system identifier %s at address \"%s\".\n", identity($_[0]) };
+	my %seen = map { $contains->($_->{adopted} // $_) => 1 } @$others;
+	$seen{ $contains->($claim) } = 1 if defined $claim->{system_identifier} && !same_server($claim, $server);
 	return if !%seen;
 	return "directory \"$config->{directory}\" contains backups of another server\n"
-	  . join('', map { "detail: It contains backups of the server with $_.\n" } sort keys %seen)
-	  . 'detail: The configuration leads to the server with ' . described($server) . ".\n"
+	  . join('', sort keys %seen)
+	  . sprintf("detail: The configuration leads to the server with system identifier %s at address \"%s\".\n", identity($server))
 	  . "hint: After pg_upgrade or a change of address, run \"pg_pardump_backup --adopt $config->{file}\"."
 	  . " Otherwise give each server a directory of its own.\n";
 }
 
 sub are_verified { return !grep { !defined $_->{verified} } @_; }
 
-# "352 kB stored in 3.2 s" about backups, or "3.2 s", because a command may have stored their files elsewhere.
-sub figures_text
+# The line about a new backup of a database, which begins with a title.
+sub made_text
 {
-	my ($began, @made) = @_;
+	my ($title, $began, $backup) = @_;
 	my $took = elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began);
-	return defined $config->{pipe} ? $took : size_text(sum0(map { $_->{bytes} } @made)) . " stored in $took";
+
+	# a command may have stored its files elsewhere
+	return sprintf are_verified($backup) ? '%s: made and verified, %s' : '%s: made, not verified, %s', $title, $took if defined $config->{pipe};
+	return sprintf are_verified($backup) ? '%s: made and verified, %s stored in %s' : '%s: made, not verified, %s stored in %s',
+	  $title, size_text($backup->{bytes}), $took;
 }
 
 # Makes attempts to back up databases.  $next is the sentence that announces the next attempt;
@@ -382,18 +390,21 @@ sub try_databases
 
 		$label = "$numbers->{$database} $shown" if $config->{watched} && !$config->{verbose};
 		$made->{$folder} = eval { back_up_database($database, $server, $run, $globals, !defined $next) };
-		my $error = "could not back up database \"$shown\": $@";
+		my $error = caused_by("could not back up database \"$shown\"", $@);
 		release_database($snapshot, $database) if $snapshot && ($made->{$folder} || !defined $next);
 		clear_progress();
 		if ($made->{$folder})
 		{
-			printf STDERR are_verified($made->{$folder}) ? "%s: made and verified, %s\n" : "%s: made, not verified, %s\n", $label,
-			  figures_text($began, $made->{$folder}) if defined $label;
+			print STDERR made_text($label, $began, $made->{$folder}), "\n" if defined $label;
 			next;
 		}
 		push @failed, $database;
 		if (interrupted() || !defined $next) { complain($error); }
-		else { report('warning', with_detail($error, $dumps_all ? "$next  It dumps all rows." : $next)); }
+		else
+		{
+			$error = with_detail($error, $next);
+			report('warning', $dumps_all ? with_detail($error, 'It will dump all rows.') : $error);
+		}
 		last if interrupted();
 		printf STDERR defined $next ? "%s: FAILED after %s, will be retried\n" : "%s: FAILED after %s\n", $label,
 		  elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began) if defined $label;
@@ -492,8 +503,11 @@ sub report_made
 {
 	my ($began, $n, @made) = @_;
 
+	my $took = elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began);
+	my $databases = @made < $n ? sprintf('%d of %d databases', scalar @made, $n) : counted('%s database', '%s databases', $n);
+
 	inform(sprintf are_verified(@made) ? 'made and verified backup "%s":' : 'made backup "%s", not verified:', $made[0]{run});
-	print STDERR '  ', @made < $n ? scalar(@made) . ' of ' : '', counted($n, 'database'), ', ', figures_text($began, @made), "\n";
+	print STDERR '  ', join(', ', $databases, defined $config->{pipe} ? $took : sprintf '%s stored in %s', size_text(sum0(map { $_->{bytes} } @made)), $took), "\n";
 	return;
 }
 
@@ -503,13 +517,13 @@ sub report_kept
 {
 	my ($removed_all, $n, @failed) = @_;
 
-	inform('removed ' . counted($n_removed, 'old backup')) if $n_removed;
+	inform(counted('removed %s old backup', 'removed %s old backups', $n_removed)) if $n_removed;
 	if (defined $removed_all && !$removed_all) { inform('could not remove all old backups; see the errors above'); }
 	elsif ($removed_all && $config->{names_unread}) { inform('kept all old backups; see the warning above'); }
 	elsif ($removed_all && !$n_removed && !@failed) { inform('no old backups to remove'); }
-	report('error', sprintf "no new backup of %d of %s: %s\ndetail: Databases without a new backup keep all old backups.\n"
+	report('error', sprintf "no new backup of %d of %d databases: %s\ndetail: Databases without a new backup keep all old backups.\n"
 		  . "hint: Fix the cause.  The next run backs up all databases.  To start it now, run \"pg_pardump_backup %s\".\n", scalar @failed,
-		counted($n, 'database'), first_names(@failed), $config->{file})
+		$n, first_names(@failed), $config->{file})
 	  if @failed && $n > 1;
 	return;
 }
@@ -536,7 +550,7 @@ sub back_up
 	}
 	if ($config->{cluster_snapshot} && @databases && !eval { ($globals, @databases) = take_snapshot_of($globals, @databases); 1 })
 	{
-		complain("could not take a snapshot of all databases: $@");
+		complain(caused_by('could not take a snapshot of all databases', $@));
 		report('warning', $@) if $snapshot && !eval { end_snapshot($snapshot); 1 };
 		return (BACKUP_FAILED, { map { folder_of($_) => 0 } @databases }, $server);
 	}
@@ -563,7 +577,7 @@ sub back_up
 	$removed &= remove_expired($server, grep { $outcome{$_} } sort keys %outcome) if !defined $other;
 	# all lines of the verdict are together, after the errors
 	report_made($began, scalar keys %outcome, @made) if $config->{watched} && @made;
-	complain("no old backup was removed: $other") if defined $other;
+	complain(caused_by('no old backup was removed', $other)) if defined $other;
 	report_kept(defined $other ? undef : $removed, scalar keys %outcome, grep { !$made->{ folder_of($_) } } @databases) if $config->{watched} && %outcome;
 	return ($failed ? BACKUP_FAILED : defined $other ? OTHER_SERVER : $removed ? SUCCESS : REMOVAL_FAILED, \%outcome, $server);
 }
@@ -593,7 +607,7 @@ sub metrics_problem
 {
 	my $directory = $config->{metrics};
 	return if !defined $directory || -d $directory && -w _;
-	return "directory \"$directory\" of key \"metrics\" " . (-d $directory ? 'is not writable' : 'does not exist') . "\n";
+	return -d $directory ? "directory \"$directory\" of key \"metrics\" is not writable\n" : "directory \"$directory\" of key \"metrics\" does not exist\n";
 }
 
 sub run
@@ -624,7 +638,8 @@ sub adopt
 	my (undef, $others, $complete) = survey($server);
 	adopt_backup($_, $server) foreach @$others;
 	note_server($config->{directory}, $config->{name}, $server);
-	inform(sprintf 'assigned %s in directory "%s" to the server with %s', counted(scalar @$others, 'archive'), $config->{directory}, described($server));
+	inform(counted('assigned %s backup in directory "%s" to the server with system identifier %s at address "%s"',
+			'assigned %s backups in directory "%s" to the server with system identifier %s at address "%s"', scalar @$others, $config->{directory}, identity($server)));
 	return $complete ? SUCCESS : REMOVAL_FAILED;
 }
 
@@ -632,7 +647,7 @@ sub adopt
 sub init
 {
 	my @names = init_store($config);
-	inform('made the index of the store, with ' . counted(scalar @names, 'backup'));
+	inform(counted('made the index of the store, with %s backup', 'made the index of the store, with %s backups', scalar @names));
 	return SUCCESS;
 }
 
@@ -648,7 +663,7 @@ sub check
 	my $try = sub {
 		my ($function, $what) = @_;
 		return 1 if eval { $function->(); 1 };
-		complain(defined $what ? "$what: $@" : $@) if $@ ne "\n";
+		complain(defined $what ? caused_by($what, $@) : $@) if $@ ne "\n";
 		$n_wrong++;
 		return;
 	};
@@ -667,7 +682,7 @@ sub check
 	$try->(sub { $server = read_server($config) });
 	$try->(sub {
 		$other = other_server($claim, $server, (survey($server))[1]);
-		die "no old backup would be removed: $other" if defined $other;
+		die caused_by('no old backup would be removed', $other) if defined $other;
 	}) if $claim && $server;
 	foreach my $i (0 .. $#databases)
 	{
@@ -683,7 +698,7 @@ sub check
 	}
 	delete $sums{expired} if defined $other || !$server;
 	print_sums($config, \%sums, scalar @databases);
-	return report_verdict(\%sums, $n_wrong, scalar @databases, @failed) ? SUCCESS : BACKUP_FAILED;
+	return report_verdict($config, \%sums, $n_wrong, scalar @databases, @failed) ? SUCCESS : BACKUP_FAILED;
 }
 
 # Reports what could not be read from the store.  Returns whether all of it could.
@@ -693,7 +708,7 @@ sub complain_of_store
 	my @unusable = grep { defined $_->{problem} } @$backups;
 
 	complain($failure) if defined $failure;
-	complain('the record of backup ' . title($_) . " in the store cannot be used\n" . as_detail($_->{problem})) foreach @unusable;
+	complain(caused_by('the record of backup ' . title($_) . ' in the store cannot be used', $_->{problem})) foreach @unusable;
 	return !defined $failure && !@unusable;
 }
 
@@ -716,15 +731,28 @@ sub require_files
 {
 	my ($backup, $command) = @_;
 	return if !$backup->{pipe} || defined $config->{fetch};
-	die 'the files of backup ' . title($backup) . " were written by the command of \"pipe\"\nhint: "
-	  . ($backup->{elsewhere} ? 'Fetch the files, and decrypt them into a directory.'
-		: "Decrypt the files of \"$backup->{archive}\" into another directory.")
-	  . " Then run \"$command\" on that directory.\n";
+	die 'the files of backup ' . title($backup) . " were written by the command of \"pipe\"\n"
+	  . ($backup->{elsewhere} ? "hint: Fetch the files, and decrypt them into a directory. Then run \"$command\" on that directory.\n"
+		: "hint: Decrypt the files of \"$backup->{archive}\" into another directory. Then run \"$command\" on that directory.\n");
 }
 
 sub note_verification
 {
-	eval { record_verification(@_); 1 } or report('warning', "could not record the result of the verification: $@");
+	eval { record_verification(@_); 1 } or report('warning', caused_by('could not record the result of the verification', $@));
+	return;
+}
+
+# Reports that a backup is damaged, with details, and the ways out.
+sub complain_of_damage
+{
+	my ($backup, $details) = @_;
+	my ($other) = grep { $_->{name} ne $backup->{name} && is_sound($_) } @{ (backups($config->{directory}, $backup->{folder}))[0] };
+	my $new = "pg_pardump_backup $config->{file}";
+
+	complain('backup ' . title($backup) . " is damaged\n$details"
+		  . ($other ? sprintf("hint: Run \"%s\" to make a new backup now, and keep the other backups of this database."
+				. "  To restore the last one without known damage, run \"pg_pardump_backup --restore %s %s\".\n", $new, shell_quoted(name_of($other)), $config->{file})
+			: "hint: Run \"$new\" to make a new backup now.  This database has no other backup without known damage.  Check the disk or the store.\n"));
 	return;
 }
 
@@ -735,48 +763,59 @@ sub verify_one
 {
 	my ($backup, $show) = @_;
 	my ($done, $status) = (0, 0);
+	my $log = File::Temp->new;
+	my @printed;
+	# the messages are printed at the end, except those that are details of another one
 	my $lines = sub {
 		my ($line) = @_;
-		my ($percent) = defined $line ? progress_of_line($line) : ();
+		my ($percent, $stage) = defined $line ? progress_of_line($line) : ();
 
-		if (defined $percent)
-		{
-			$done = $percent / 100;
-		}
-		elsif (defined $line)
-		{
-			clear_progress();
-			print STDERR "$line\n";
-		}
-		$show->($done);
+		push @printed, $line if defined $line && !defined $stage;
+		$done = $percent / 100 if defined $percent;
+		$show->($done) if $show;
 	};
+	my $is_verified = eval {
+		verify_archive($config, $backup, { status => \$status, $config->{verbose} ? () : (lines => $lines) }, "--log-json=$log", $show ? '--progress' : ());
+		1;
+	};
+	my $error = $@;
+	my @events = map { decode_json($_) } <$log>;
+	my @messages = $status == VERIFY_DAMAGED << 8 && !$config->{verbose} ? messages_of(@events) : ();
+	my $is_own;
 
-	my $keep = "hint: Keep the other backups of this database, and check the disk or the store.\n";
-
-	if (eval { verify_archive($config, $backup, { status => \$status, $show ? (lines => $lines) : () }, $show ? '--progress' : ()); 1 })
+	clear_progress();
+	foreach my $line (@printed)
+	{
+		$is_own = $line =~ /^pg_pardump: / || $is_own && $line =~ /^\t/;
+		# a command has printed the other lines
+		print STDERR "$line\n" if !@messages || !$is_own;
+	}
+	if ($is_verified)
 	{
 		return 1 if $backup->{pipe} || is_in_snapshot($backup);
-		complain('backup ' . title($backup) . " is damaged: its archive was not made in the snapshot that its backup.json names\n$keep");
+		complain_of_damage($backup, "detail: The archive was not made in the snapshot that backup.json names.\n");
 		return 0;
 	}
-	my $error = $@;
 	die $error if interrupted();
-	die 'could not verify backup ' . title($backup) . ": another run of pg_pardump_backup removed it\nhint: To list the backups, run \"pg_pardump_backup --list $config->{file}\".\n"
+	die 'could not verify backup ' . title($backup) . "\ndetail: Another run of pg_pardump_backup removed it.\nhint: To list the backups, run \"pg_pardump_backup --list $config->{file}\".\n"
 	  if defined $backup->{path} && !-d $backup->{path};
 	note_verification($backup, 0, 1) if $status == VERIFY_UNREAD << 8;
-	die 'could not verify backup ' . title($backup) . ": $error" if $status != VERIFY_DAMAGED << 8;
-	# pg_pardump has reported the damage
-	complain('backup ' . title($backup) . " is damaged\n$keep");
+	die caused_by('could not verify backup ' . title($backup), $error) if $status != VERIFY_DAMAGED << 8;
+	show(@$_) foreach grep { $_->[0] eq 'warning' } @messages;
+	my @errors = map { $_->[1] } grep { $_->[0] eq 'error' } @messages;
+	# the last error counts the others
+	pop @errors if grep { $_->{event} eq 'summary' } @events;
+	complain_of_damage($backup, join '', map { cause($_) } @errors);
 	return 0;
 }
 
 # Returns a function that shows the progress of --verify, when it has done a number of these
-# archives, and a share of the next one.
+# backups, and a share of the next one.
 sub progress_of
 {
-	my (@archives) = @_;
-	my $known = !grep { !$_->{bytes} } @archives;
-	my @weights = map { $known ? $_->{bytes} : 1 } @archives;
+	my (@backups) = @_;
+	my $known = !grep { !$_->{bytes} } @backups;
+	my @weights = map { $known ? $_->{bytes} : 1 } @backups;
 	my $all = sum0(@weights);
 	my $began = clock_gettime(CLOCK_MONOTONIC);
 
@@ -784,26 +823,26 @@ sub progress_of
 		my ($n, $share) = @_;
 		my $seconds = clock_gettime(CLOCK_MONOTONIC) - $began;
 		my $done = sum0(@weights[ 0 .. $n - 1 ], map { $_ * $share } $weights[$n] // ());
-		my $percent = $n < @archives ? min(99, int($done / $all * 100)) : 100;
+		my $percent = $n < @backups ? min(99, int($done / $all * 100)) : 100;
 
 		show_progress(
-			"$percent%", 'time ' . duration_text($seconds), "archives $n/" . @archives,
+			"$percent%", 'time ' . duration_text($seconds), "backups $n/" . @backups,
 			$done > 0 && $done < $all ? 'ETA ' . duration_text($seconds * ($all / $done - 1)) : (),
-			$n < @archives ? name_of($archives[$n]) : ());
+			$n < @backups ? name_of($backups[$n]) : ());
 	};
 }
 
-# Verifies archives, and reports each one.  Returns a result for each archive: "verified",
-# "damaged" or "failed".  If it is interrupted, the list is shorter.
-sub verify_archives
+# Verifies backups, and reports each one.  Returns a result for each backup: "verified",
+# "damaged" or "unreadable".  If it is interrupted, the list is shorter.
+sub verify_backups
 {
-	my (@archives) = @_;
-	my $show = !$config->{verbose} && -t STDERR ? progress_of(@archives) : undef;
+	my (@backups) = @_;
+	my $show = !$config->{verbose} && -t STDERR ? progress_of(@backups) : undef;
 	my @results;
 
-	foreach my $n (1 .. @archives)
+	foreach my $n (1 .. @backups)
 	{
-		my $backup = $archives[ $n - 1 ];
+		my $backup = $backups[ $n - 1 ];
 		my $began = clock_gettime(CLOCK_MONOTONIC);
 		my $is_good = eval { verify_one($backup, $show ? sub { $show->($n - 1, $_[0]) } : undef) };
 
@@ -816,13 +855,13 @@ sub verify_archives
 			complain($@);
 			last if interrupted();
 		}
-		push @results, $is_good ? 'verified' : defined $is_good ? 'damaged' : 'failed';
+		push @results, $is_good ? 'verified' : defined $is_good ? 'damaged' : 'unreadable';
 		next if $show && -t STDOUT;
-		printf "[%d/%d] %s: %s%s in %s\n", $n, scalar @archives, name_of($backup), $is_good ? 'verified' : uc $results[-1],
-		  defined $backup->{bytes} ? ', ' . size_text($backup->{bytes}) . ' stored,' : '', elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began);
+		printf defined $backup->{bytes} ? "[%d/%d] %s: %s, %s stored, in %s\n" : "[%d/%d] %s: %s in %s\n", $n, scalar @backups, name_of($backup),
+		  $is_good ? 'verified' : uc $results[-1], defined $backup->{bytes} ? size_text($backup->{bytes}) : (), elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began);
 		STDOUT->flush;
 	}
-	$show->(scalar @archives, 0) if $show && @results == @archives;
+	$show->(scalar @backups, 0) if $show && @results == @backups;
 	end_progress();
 	return @results;
 }
@@ -833,7 +872,7 @@ sub verify
 	my ($typed) = @_;
 	my ($found, undef, $failure) = defined $typed ? [ find_backups($config, $typed) ] : catalog($config);
 	my @backups = grep { $_->{complete} } @$found;
-	my @archives = grep { !$_->{pipe} || defined $config->{fetch} } @backups;
+	my @readable = grep { !$_->{pipe} || defined $config->{fetch} } @backups;
 
 	if (defined $typed)
 	{
@@ -843,14 +882,15 @@ sub verify
 	die "there are no backups to verify in directory \"$config->{directory}\"\n"
 	  . (@backups ? "detail: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read.\nhint: Set \"fetch\" to the command that returns the files.\n"
 		: "hint: To make a backup, run \"pg_pardump_backup $config->{file}\".\n")
-	  if !@archives;
+	  if !@readable;
 	my $began = clock_gettime(CLOCK_MONOTONIC);
-	my @results = verify_archives(@archives);
-	return BACKUP_FAILED if @results < @archives;
+	my @results = verify_backups(@readable);
+	return BACKUP_FAILED if @results < @readable;
 
-	print_verified(clock_gettime(CLOCK_MONOTONIC) - $began, \@archives, \@results);
-	my $left_out = @backups - @archives;
-	print counted($left_out, 'archive'), " not verified: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read\n" if $left_out;
+	print_verified(clock_gettime(CLOCK_MONOTONIC) - $began, \@readable, \@results);
+	my $left_out = @backups - @readable;
+	print counted("%s backup not verified: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read\n",
+		"%s backups not verified: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read\n", $left_out) if $left_out;
 	return !$is_known || grep({ $_ ne 'verified' } @results) ? BACKUP_FAILED : SUCCESS;
 }
 
@@ -884,7 +924,7 @@ sub restore
 	my $target = defined $to ? target_database($config, $to) : $backup->{database};
 	my $age = now() - $backup->{started};
 	print STDERR 'restoring backup ', title($backup), ' into database ', quoted($target), ":\n  ",
-	  join(', ', $age >= 0 ? age_text($age) . ' old' : 'from the future', defined $backup->{bytes} ? size_text($backup->{bytes}) . ' stored' : ()), "\n" if $config->{watched};
+	  join(', ', $age >= 0 ? sprintf('%s old', age_text($age)) : 'from the future', defined $backup->{bytes} ? sprintf('%s stored', size_text($backup->{bytes})) : ()), "\n" if $config->{watched};
 	if (!eval { run_pg_parrestore($config, $backup, $to, {}); 1 })
 	{
 		my $error = $@;

@@ -70,7 +70,7 @@ run_sql "CREATE FUNCTION public.run() RETURNS int LANGUAGE plpgsql AS \$\$ BEGIN
 printf '%s\n' "directory = $WORK/backups" "database = drill_source" "database = template1" >"$WORK/test.conf"
 chmod 644 "$WORK/test.conf"
 as_postgres pg_pardump_backup "$WORK/test.conf"
-expect "good backups" 0 'drill_source/[0-9TZ]+: passed: 2 tables, 100,001 rows.*template1/[0-9TZ]+: passed.*restore test passed: 2 databases passed, 0 failed' "drill_user = $user"
+expect "good backups" 0 'drill_source/[0-9TZ]+: passed: 2 tables, 100,001 rows.*template1/[0-9TZ]+: passed.*restore test passed \(databases passed: 2, failed: 0' "drill_user = $user"
 [ "$(head -n 1 "$WORK/drill_ran")" = "$user" ] || die "code of the database ran as $(cat "$WORK/drill_ran")"
 [ "$(sed -n 2p "$WORK/drill_ran")" = "$(id -gn "$user")" ] || die "the server has the groups $(sed -n 2p "$WORK/drill_ran")"
 
@@ -91,7 +91,7 @@ expect "a missing library" 1 'error: the server ended during the restore test.*c
 
 file=$(find "$WORK/backups/drill_source" -name '[0-9]*.dat*' -size +0 | head -n 1)
 printf X | dd of="$file" bs=1 seek=5 conv=notrunc status=none
-expect "a damaged backup" 1 'drill_source/[0-9TZ]+: FAILED: pg_pardump --verify.*restore test FAILED: 1 database passed, 1 failed' "drill_user = $user"
+expect "a damaged backup" 1 'drill_source/[0-9TZ]+: FAILED: pg_pardump --verify.*restore test FAILED \(databases passed: 1, failed: 1' "drill_user = $user"
 
 # backups that are only in a store, from which commands of the owner return them
 install -d -m 700 -o postgres -g postgres "$WORK/store"
@@ -106,7 +106,7 @@ empty_directory
 printf '%s\n' "directory = $WORK/backups" "${store[@]}" >"$WORK/test.conf"
 as_postgres pg_pardump_backup "$WORK/test.conf"
 empty_directory
-expect "backups in a store" 0 'drill_source/[0-9TZ]+: passed: 2 tables, 100,001 rows.*template1/[0-9TZ]+: passed.*restore test passed: 2 databases passed, 0 failed' "${store[@]}"
+expect "backups in a store" 0 'drill_source/[0-9TZ]+: passed: 2 tables, 100,001 rows.*template1/[0-9TZ]+: passed.*restore test passed \(databases passed: 2, failed: 0' "${store[@]}"
 expect "a store that hangs" 1 'error: the store did not return the newest backups within 1 s' "${store[@]/#list = */list = sh -c \"exec sleep 100300\" %d}" "drill_time_limit = 1s"
 if pgrep -f '^sleep 100300$' >/dev/null; then
 	die "a store that hangs: its command remains"

@@ -38,7 +38,7 @@ sub become_user
 	die "could not set the groups of user \"$account->{name}\": $!\n" if $!;
 	POSIX::setgid($gid) or die "could not become group $gid: $!\n";
 	POSIX::setuid($uid) or die "could not become user \"$account->{name}\": $!\n";
-	die "could not become user \"$account->{name}\": the process still has root privileges\n"
+	die "could not become user \"$account->{name}\"\ndetail: The process still has root privileges.\n"
 	  if $< != $uid || $> != $uid || $( + 0 != $gid || $) ne "$gid $gid" || POSIX::setuid(0);
 	return;
 }

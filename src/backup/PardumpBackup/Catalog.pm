@@ -17,7 +17,7 @@ use warnings;
 use Exporter 'import';
 use JSON::PP;
 use PardumpBackup::Elsewhere qw(only_stored);
-use PardumpBackup::Message qw(report as_detail);
+use PardumpBackup::Message qw(report cause caused_by);
 use PardumpBackup::Programs qw(interrupted);
 use PardumpBackup::Store qw(now time_name time_of is_time_name folder_of database_of folders backups unfinished
   belongs_to noted_server is_sound read_json replace_file);
@@ -149,7 +149,7 @@ sub newest_of
 		my $newest = \$newest{ $backup->{folder} };
 		next if $$newest && $$newest->{name} gt $backup->{name};
 		$$newest = { %$backup, problem => "the latest backup of database \"$backup->{database}\" is not known\n"
-			  . "detail: The record of backup \"$backup->{database}/$backup->{name}\" in the store cannot be used.\n" . as_detail($backup->{problem}) };
+			  . "detail: The record of backup \"$backup->{database}/$backup->{name}\" in the store cannot be used.\n" . cause($backup->{problem}) };
 	}
 	return map { $newest{$_} } sort keys %newest;
 }
@@ -199,7 +199,7 @@ sub find_backups
 	return @found if @found;
 	die $failure if defined $failure;
 	my ($unusable) = grep { defined $_->{problem} && "$_->{database}/$_->{name}" eq $typed } @$all;
-	die "the record of backup \"$typed\" in the store cannot be used\n" . as_detail($unusable->{problem}) if $unusable;
+	die caused_by("the record of backup \"$typed\" in the store cannot be used", $unusable->{problem}) if $unusable;
 	die "there are no complete backups in directory \"$config->{directory}\"\n"
 	  . "hint: To make a backup, run \"pg_pardump_backup $config->{file}\".\n" if $typed eq 'latest';
 	die "backup \"$typed\" is not complete\ndetail: A run is making this backup, or was stopped before the backup was complete.\n"

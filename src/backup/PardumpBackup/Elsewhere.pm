@@ -26,8 +26,8 @@ use warnings;
 use Exporter 'import';
 use JSON::PP;
 
-use PardumpBackup::Message qw(report with_detail printable quoted counted);
-use PardumpBackup::Programs qw(interrupted pipe_file fetch_command list_command read_command);
+use PardumpBackup::Message qw(report with_detail caused_by printable quoted counted);
+use PardumpBackup::Programs qw(interrupted pipe_file fetch_command list_command read_command failure);
 use PardumpBackup::Store qw(is_time_name folder_of database_of folders backups unfinished same_server
   noted_server read_json replace_file write_info);
 
@@ -75,15 +75,23 @@ sub retry
 
 # ---- reading
 
+# Did the command of "fetch" or "list" succeed that was called last?  If it did, an error is
+# about the data that it returned.
+my $was_read;
+
+# Calls read_command(), and notes whether it has succeeded.
+sub read_store
+{
+	$was_read = 0;
+	my $bytes = read_command(@_);
+	$was_read = 1;
+	return $bytes;
+}
+
 sub fetch_once
 {
-	my ($config, $backup, $name, $most) = @_;
-	my $what = "the command of \"fetch\" for file \"$name\"";
-	my $bytes = read_command($what, fetch_command($config, $backup, $name), most => $most);
-
-	# of some stores, rclone returns a missing file as an empty one
-	die "$what returned no data\n" if $bytes eq '';
-	return $bytes;
+	my ($config, $backup, $name, %how) = @_;
+	return read_store('fetch', "could not fetch file \"$name\" from the store", fetch_command($config, $backup, $name), %how);
 }
 
 # The value that the function returns for a file of a backup, unless it dies because the
@@ -91,8 +99,8 @@ sub fetch_once
 sub fetch_checked
 {
 	my ($config, $backup, $name, $most, $check) = @_;
-	my $bytes = fetch_once($config, $backup, $name, $most);
-	return eval { $check->($bytes) } // die "file \"$name\" in the store is not valid: $@";
+	my $bytes = fetch_once($config, $backup, $name, most => $most);
+	return eval { $check->($bytes) } // die caused_by("file \"$name\" in the store is not valid", $@);
 }
 
 # The text of a backup's globals.
@@ -111,11 +119,10 @@ sub fetch_text
 sub fetch_into
 {
 	my ($config, $backup, $name, $path) = @_;
-	my $what = "the command of \"fetch\" for file \"$name\"";
 
 	retry(sub {
 		open my $fh, '>', $path or die "could not create file \"$path\": $!\n";
-		read_command($what, fetch_command($config, $backup, $name), most => MAX_FILE, to => $fh);
+		fetch_once($config, $backup, $name, most => MAX_FILE, to => $fh);
 		close $fh or die "could not write file \"$path\": $!\n";
 		return 1;
 	});
@@ -129,7 +136,7 @@ sub read_object
 	my $object = eval { JSON::PP->new->utf8->max_depth(MAX_DEPTH)->decode($bytes) };
 
 	die "it is not a JSON object\n" if ref $object ne 'HASH';
-	die "unknown format\n" if ref $object->{format} || ($object->{format} // '') ne FORMAT;
+	die "the format is unknown\n" if ref $object->{format} || ($object->{format} // '') ne FORMAT;
 	return $object;
 }
 
@@ -153,12 +160,12 @@ sub is_name
 sub list_folder
 {
 	my ($config, $folder) = @_;
-	my $what = $folder eq '' ? 'the command of "list" for the directories of databases' : "the command of \"list\" for directory \"$folder\"";
-	my @lines = split /\n/, retry(sub { return read_command($what, list_command($config, $folder), most => MAX_NAMES) });
+	my $error = $folder eq '' ? 'could not list the directories of databases in the store' : "could not list directory \"$folder\" in the store";
+	my @lines = split /\n/, retry(sub { return read_store('list', $error, list_command($config, $folder), most => MAX_NAMES, may_be_empty => 1) });
 
 	foreach my $line (@lines)
 	{
-		die "$what printed an invalid name: " . quoted(substr $line, 0, 100) . "\nhint: The command must print one name per line, without directories: see \"list\" in pg_pardump_backup(1).\n"
+		die failure('list', $error, 'invalid', quoted(substr $line, 0, 100)) . "hint: The command must print one name per line, without directories: see \"list\" in pg_pardump_backup(1).\n"
 		  if $line =~ m{/.|[\x00-\x1f\x7f]};
 	}
 	return @lines;
@@ -197,20 +204,20 @@ sub check_index
 }
 
 # The names in a copy of the index that can be read.  Otherwise dies, with the error of a copy
-# that exists, if there is one.
+# that exists, if there is one: $was_read is then true.
 sub read_index
 {
 	my ($config) = @_;
-	my @errors;
+	my ($of_copy, $of_fetch);
 
 	foreach my $file (@INDEX_FILES)
 	{
 		my $names = eval { fetch_checked($config, \%INDEX, $file, MAX_NAMES, sub { check_index($config, $_[0]) }) };
 		return $names if $names;
-		push @errors, $@;
+		$was_read ? ($of_copy //= $@) : ($of_fetch //= $@);
 	}
-	my ($error) = ((grep { !/^the command of "fetch"/ } @errors), @errors);
-	die $error;
+	$was_read = defined $of_copy;
+	die $of_copy // $of_fetch;
 }
 
 sub names_of_index
@@ -315,11 +322,8 @@ sub read_stored
 
 	@backup{qw(folder name)} = split m{/}, $name;
 	@backup{qw(store_only pipe elsewhere complete)} = (1, 1, 1, 0);
-	my $fetched;
 	my $read = sub {
-		$fetched = 0;
 		return fetch_checked($config, \%backup, $RECORD, MAX_RECORD, sub {
-			$fetched = 1;
 			my $record = check_record($config, \%backup, $_[0]);
 			check_server($config, $record);
 			return $record;
@@ -332,7 +336,7 @@ sub read_stored
 	}
 	my $error = $@;
 	die $error if interrupted();
-	return { %backup, problem => $error, unread => !$fetched } if !$record;
+	return { %backup, problem => $error, unread => !$was_read } if !$record;
 	return { %backup, %$record, complete => %$record && !$record->{removed} ? 1 : 0 };
 }
 
@@ -362,7 +366,7 @@ sub check_stored
 {
 	my ($config, $place, $name, $text) = @_;
 	die "the command of \"fetch\" did not return file \"$name\" as the command of \"pipe\" stored it\nhint: Check that both commands use the same location.\n"
-	  if retry(sub { return fetch_once($config, $place, $name, MAX_RECORD) }) ne $text;
+	  if retry(sub { return fetch_once($config, $place, $name, most => MAX_RECORD) }) ne $text;
 	return;
 }
 
@@ -466,10 +470,10 @@ sub init_store
 	my @present = eval { names_of_index($config) };
 	my $error = $@;
 
-	die "the store already has an index, which names " . counted(scalar @present, 'backup') . "\n"
+	die counted("the store already has an index, which names %s backup\n", "the store already has an index, which names %s backups\n", scalar @present)
 	  . "hint: To recreate the records of these backups in another directory, run \"pg_pardump_backup --rebuild $config->{file}\".\n"
 	  if $error eq '';
-	die $error if interrupted() || $error !~ /^the command of "fetch"/;
+	die $error if interrupted() || $was_read;
 
 	put_index($config, @names);
 	note_link($config, $unused, $unread);
@@ -483,9 +487,8 @@ sub names_for_run
 	my @names = eval { names($config) };
 
 	return @names if $@ eq '';
-	die $@ if $config->{list} || interrupted() || $@ !~ /^the command of "fetch"/;
-	my $error = "could not read the index of the store: $@";
-	die "${error}hint: If no backup was ever made in this store, run \"pg_pardump_backup --init $config->{file}\" once.\n";
+	die $@ if $config->{list} || interrupted() || $was_read;
+	die caused_by('could not read the index of the store', $@) . "hint: If no backup was ever made in this store, run \"pg_pardump_backup --init $config->{file}\" once.\n";
 }
 
 # Backups of the store that are newer than all backups of their databases in the directory:
@@ -506,7 +509,7 @@ sub warn_of_unknown
 	}
 	my @lost = grep { my ($folder, $name) = split m{/}; $unread{$_} || $name gt ($newest{$folder} // '') } @unknown;
 	report('warning', "the store contains backups whose records are not in directory \"$config->{directory}\"\n"
-		  . 'detail: ' . counted(scalar @lost, 'backup') . ", for example \"$lost[-1]\".\n"
+		  . counted("detail: %s backup, for example \"%s\".\n", "detail: %s backups, for example \"%s\".\n", scalar @lost, $lost[-1])
 		  . "hint: Run \"pg_pardump_backup --rebuild $config->{file}\".\n") if @lost;
 	return;
 }
@@ -524,8 +527,8 @@ sub check_missing
 	my ($n, $of, $removes) = (scalar @missing, scalar @recorded, scalar @{ $config->{remove} });
 
 	return if !$n || $n < $of && !$removes;
-	my $text = "the store lacks $n of the $of backups whose records are in directory \"$config->{directory}\"\n"
-	  . "detail: For example, backup \"$missing[0]\" is missing.\n"
+	my $text = "the store lacks backups whose records are in directory \"$config->{directory}\"\n"
+	  . "detail: Missing backups: $n of $of, for example \"$missing[0]\".\n"
 	  . "hint: Check the commands in the configuration. If the store was emptied, or \"pipe\" leads to another one now, set \"directory\" to an empty directory.\n";
 	die $text if $n == $of && $removes;
 	report('warning', $text);
@@ -547,8 +550,8 @@ sub link_store
 	if ($@ ne '')
 	{
 		# a directory that knows all backups is enough to find a name that none of them has
-		die $@ if !$changes || interrupted() || $pipe ne $config->{pipe} || $@ !~ /^the command of "list"(?!.* printed an invalid name)/;
-		report('warning', with_detail("could not read the names of the backups in the store: $@", 'No old backup is removed in this run.'));
+		die $@ if !$changes || interrupted() || $pipe ne $config->{pipe} || !$config->{list} || $was_read;
+		report('warning', with_detail(caused_by('could not read the names of the backups in the store', $@), 'No old backup is removed in this run.'));
 		$config->{names_unread} = 1;
 		return (eval { recorded_names($config) }, @$unused, @$unread);
 	}
@@ -562,7 +565,7 @@ sub link_store
 	%known = (%known, local_names($config));
 	my @unknown = grep { !$known{$_} } @names;
 	die "the store contains backups whose records are not in directory \"$config->{directory}\"\n"
-	  . 'detail: ' . counted(scalar @unknown, 'backup') . ", for example \"$unknown[-1]\".\n"
+	  . counted("detail: %s backup, for example \"%s\".\n", "detail: %s backups, for example \"%s\".\n", scalar @unknown, $unknown[-1])
 	  . "hint: Run \"pg_pardump_backup --rebuild $config->{file}\".\n"
 	  if @unknown;
 	note_link($config, $unused, $unread) if $changes;

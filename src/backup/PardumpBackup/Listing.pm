@@ -77,7 +77,7 @@ sub expiry_text
 	return 'never' if !$keeps;
 	return 'DATE' if defined $keeps->{until} && $keeps->{until} > now();
 	return 'next run' if !$keeps->{newer};
-	return $keeps->{newer} == 1 ? 'after 1 backup' : "after $keeps->{newer} backups";
+	return counted('after %s backup', 'after %s backups', $keeps->{newer});
 }
 
 # Characters on a terminal, as far as there is one for each code point.
@@ -234,34 +234,28 @@ sub print_json
 	return;
 }
 
-# The summary of --verify.  The result for each archive is "verified", "damaged" or "failed".
+# The summary of --verify.  The result for each backup is "verified", "damaged" or "unreadable".
 sub print_verified
 {
-	my ($seconds, $archives, $results) = @_;
-	my (%runs, %bad_runs, %found);
+	my ($seconds, $backups, $results) = @_;
+	my %found = map { $_ => [] } qw(verified damaged unreadable);
 
-	foreach my $i (0 .. $#$archives)
-	{
-		my $run = $archives->[$i]{run};
-		push @{ $found{ $results->[$i] } }, name_of($archives->[$i]);
-		$runs{$run} = 1;
-		$bad_runs{$run} = 1 if $results->[$i] ne 'verified';
-	}
-	my ($n_good, $n_damaged, $n_failed) = map { scalar @{ $found{$_} // [] } } qw(verified damaged failed);
-	my $all = counted(scalar keys %runs, 'backup');
+	push @{ $found{ $results->[$_] } }, $backups->[$_] foreach 0 .. $#$backups;
+	my ($n, $n_good, $n_damaged, $n_unreadable) = map { scalar @$_ } $backups, @found{qw(verified damaged unreadable)};
 	my $took = elapsed_text($seconds);
 
-	if (!%bad_runs)
+	if ($n_good == $n)
 	{
 		# backups from old versions have no record of their size
-		my $known = !grep { !defined $_->{bytes} } @$archives;
-		print "verified $all: ", counted($n_good, 'archive'), $known ? ', ' . size_text(sum0(map { $_->{bytes} } @$archives)) . ' stored,' : '', " in $took\n";
+		my $known = !grep { !defined $_->{bytes} } @$backups;
+		print $known ? counted("verified %s backup, %s stored, in %s\n", "verified %s backups, %s stored, in %s\n", $n, size_text(sum0(map { $_->{bytes} } @$backups)), $took)
+		  : counted("verified %s backup in %s\n", "verified %s backups in %s\n", $n, $took);
 		return;
 	}
-	print 'verified ', keys(%runs) - keys %bad_runs, " of $all in $took: ", counted($n_good, 'archive'), ' good',
-	  $n_damaged ? ", $n_damaged DAMAGED" : '', $n_failed ? ", $n_failed could not be verified" : '', "\n";
-	print '  damaged: ', first_names(@{ $found{damaged} }), "\n" if $n_damaged;
-	print '  could not be verified: ', first_names(@{ $found{failed} }), "\n" if $n_failed;
+	print counted("checked %s backup in %s (good: %d, damaged: %d, unreadable: %d)\n", "checked %s backups in %s (good: %d, damaged: %d, unreadable: %d)\n",
+		$n, $took, $n_good, $n_damaged, $n_unreadable);
+	print '  damaged: ', first_names(map { name_of($_) } @{ $found{damaged} }), "\n" if $n_damaged;
+	print '  unreadable: ', first_names(map { name_of($_) } @{ $found{unreadable} }), "\n" if $n_unreadable;
 	return;
 }
 

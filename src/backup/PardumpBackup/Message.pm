@@ -9,7 +9,7 @@ use Exporter 'import';
 use List::Util qw(min);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-our @EXPORT_OK = qw(inform report with_detail as_detail printable quoted counted first_names duration_text option_error terminal_width show_progress clear_progress end_progress
+our @EXPORT_OK = qw(inform show report with_detail cause caused_by messages_of printable quoted counted first_names duration_text option_error terminal_width show_progress clear_progress end_progress
   n_warnings progress_of_line progress_lines);
 
 # As in help.c.
@@ -31,10 +31,13 @@ sub clear_progress
 	return;
 }
 
+# A message about a database names it in its first words, as messages of
+# "pg_pardump --all-databases" do.
 sub inform
 {
+	my ($text, $database) = @_;
 	clear_progress();
-	print STDERR "pg_pardump_backup: $_[0]\n";
+	print STDERR defined $database ? 'pg_pardump_backup:' . printable($database) . ": $text\n" : "pg_pardump_backup: $text\n";
 	return;
 }
 
@@ -43,25 +46,60 @@ my $n_warnings = 0;
 # How many warnings were reported.
 sub n_warnings { return $n_warnings; }
 
-# An error or a warning.  Lines of the text that begin with "detail: " or "hint: " are
+# Shows an error or a warning.  Lines of the text that begin with "detail: " or "hint: " are
 # messages of their own.
+sub show
+{
+	my ($kind, $text, $database) = @_;
+	inform($_, $database) foreach split /\n(?=(?:detail|hint): )/, "$kind: " . $text =~ s/\n\z//r;
+	return;
+}
+
+# Shows such a message, and counts it.
 sub report
 {
 	my ($kind, $text) = @_;
 	$n_warnings++ if $kind eq 'warning';
-	inform($_) foreach split /\n(?=(?:detail|hint): )/, "$kind: " . $text =~ s/\n\z//r;
-	return;
+	return show($kind, $text);
 }
 
-# A text of a message with one more detail, which is the first one.
+# A text of a message with one more detail, after the others and before the hints.
 sub with_detail
 {
 	my ($text, $detail) = @_;
-	return $text =~ s/^(.*)\n?/$1\ndetail: $detail\n/r;
+	return $text =~ s/\n?\z/\n/r =~ s/^(.*\n(?:(?!hint: ).*\n)*)/$1detail: $detail\n/r;
 }
 
-# The text of an error as a detail of another message: its first line becomes a sentence.
-sub as_detail { return 'detail: ' . ucfirst($_[0]) =~ s/\n/.\n/r; }
+# The text of an error as a detail of another one.  Its first line becomes a sentence, which
+# does not change the name of a program.
+sub cause
+{
+	my ($text) = @_;
+	$text = ucfirst $text if $text !~ /^(?:pg_|psql )/;
+	return "detail: $text" =~ s/\n/.\n/r;
+}
+
+# The text of an error, whose cause is another error.
+sub caused_by { return "$_[0]\n" . cause($_[1]); }
+
+# The errors and warnings in an event log, each with its kind and its text.
+sub messages_of
+{
+	my (@events) = @_;
+	my (@messages, %last);
+
+	foreach my $event (grep { $_->{event} eq 'error' || $_->{event} eq 'warning' } @events)
+	{
+		my ($part) = grep { defined $event->{$_} } qw(message detail hint);
+		utf8::encode(my $text = printable($event->{$part} =~ s/\n\t?/ /gr) . "\n");
+		# events of several processes may alternate
+		my $message = \$last{ $event->{pid} };
+
+		push @messages, $$message = [ $event->{event}, '' ] if $part eq 'message';
+		$$message->[1] .= $part eq 'message' ? $text : "$part: $text";
+	}
+	return @messages;
+}
 
 # Control characters could change the terminal.
 sub printable { return $_[0] =~ tr/\x00-\x1f\x7f/?/r; }
@@ -70,10 +108,12 @@ sub quoted { return '"' . printable($_[0]) . '"'; }
 
 sub with_commas { return scalar reverse join ',', reverse($_[0]) =~ /(\d{1,3})/g; }
 
+# The text for one or for several, like ngettext(), with the number, which comes first, and
+# other values.
 sub counted
 {
-	my ($number, $noun) = @_;
-	return with_commas($number) . " $noun" . ($number == 1 ? '' : 's');
+	my ($one, $several, $number, @values) = @_;
+	return sprintf $number == 1 ? $one : $several, with_commas($number), @values;
 }
 
 # The names, or the first ones of a list that would fill the screen.
@@ -153,43 +193,59 @@ sub show_progress
 	return;
 }
 
-# The percentage, and the other fields, of a line of pg_pardump or pg_parrestore that shows
-# progress.  A stage such as "syncing files to disk 3/9" has no percentage.
+# The percentage, and all fields except elapsed times, of a line of pg_pardump or pg_parrestore
+# that shows progress: its fields are separated by ", ", and one of them is a time.
+# The words of the line do not matter.  A stage such as "syncing files to disk 3/9" has no
+# percentage.
 sub progress_of_line
 {
 	my ($line) = @_;
-	return ($1, split /, /, $2) if $line =~ /^ *(?:[a-z]+ +)*(\d+)%(?:, (.*))?\z/;
-	return (undef, split /, /, $line) if $line =~ /^[A-Za-z ]+(?: \d+(?:\/\d+)?)?, time \d+:\d\d/;
-	return;
+	my ($first, @fields) = split /, /, $line =~ s/^ +//r =~ s/  +/ /gr;
+	my $time = qr/^(?:\S+ )?\d+(?::\d\d){1,2}\z/;
+
+	return if !defined $first || $first =~ /[:"]/ || !grep { $_ =~ $time } @fields;
+	my ($percent) = $first =~ /(\d+)%\z/;
+	# until the end, the time that is left follows the percentage
+	my @left = defined $percent && $percent < 100 ? shift @fields : ();
+	return ($percent, $first, @left, grep { $_ !~ $time } @fields);
 }
 
 # A function for "lines" of run(), which shows what a program with --progress does in one
-# line, "TITLE: VERB 45%, ETA 0:41", and passes on the messages.  The summary of the program
-# is left out, and so are its hints that do not follow a message.  With $is_users, every line
-# is a message, of a command of the user.
+# line, "TITLE: VERB 45%, ETA 0:41", and passes on the messages.  At its end, the program
+# prints a summary, which is not shown: a line with a colon at its end, and then indented
+# lines.  With $is_users, every line is a message, of a command of the user.
 sub progress_lines
 {
 	my ($title, $verb, $is_users) = @_;
 	my $began = clock_gettime(CLOCK_MONOTONIC);
 	my ($first, @fields) = ("$title: $verb");
-	my ($in_summary, $n_shown) = (0, 0);
+	my @summary;
 
 	return sub {
 		my ($line) = @_;
-		my ($percent, @more) = defined $line && !$is_users ? progress_of_line($line) : ();
+		my ($percent, $stage, @more) = defined $line && !$is_users ? progress_of_line($line) : ();
+		my @messages;
 
-		if (defined $percent || @more)
+		if (defined $stage)
 		{
-			$first = defined $percent ? "$title: $verb $percent%" : "$title: " . shift @more;
-			@fields = grep { !/^time / } @more;
+			$first = $stage =~ /^\d/ ? "$title: $verb $stage" : "$title: $stage";
+			@fields = @more;
+		}
+		elsif (defined $line && !$is_users && $line !~ /^pg_\w+: / && (@summary > 1 || $line =~ (@summary ? qr/^  / : qr/^\S.*:\z/)))
+		{
+			push @summary, $line;
+			return;
 		}
 		elsif (defined $line)
 		{
-			$in_summary = $line =~ /^(?:(?:dumped|read from|restored|reused) |(?:largest table|masked|retries|slowest table|time): )/ || $in_summary && $line =~ /^  /;
-			return if !$is_users && ($in_summary || !$n_shown && $line =~ /^\w+: hint: /);
-			clear_progress();
-			print STDERR "$line\n";
-			$n_shown++;
+			@messages = $line;
+		}
+		if (defined $line)
+		{
+			# no summary: the program has not ended
+			unshift @messages, splice @summary;
+			clear_progress() if @messages;
+			print STDERR "$_\n" foreach @messages;
 		}
 		show_progress($first, @fields, 'time ' . duration_text(clock_gettime(CLOCK_MONOTONIC) - $began));
 	};

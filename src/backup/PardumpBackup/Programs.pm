@@ -14,8 +14,9 @@ use Sys::Hostname qw(hostname);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use PardumpBackup::Config qw(fill_in seconds_of);
+use PardumpBackup::Message qw(caused_by quoted);
 
-our @EXPORT_OK = qw(catch_signals interrupted run read_command start_and_wait finish limit_of query connection_words find_programs list_databases read_server
+our @EXPORT_OK = qw(catch_signals interrupted run read_command failure start_and_wait finish limit_of query connection_words find_programs list_databases read_server
   dump_globals same_globals shell_quoted pipe_file fetch_command list_command dump_options dump_with_pg_pardump run_pg_pardump verify_archive target_database
   run_pg_parrestore run_command);
 
@@ -30,6 +31,26 @@ use constant {
 	MIN_LOOK_LIMIT => 5,
 	MAX_LOOK_LIMIT => 15
 };
+
+# Why a program failed, whose name is given, or the command of a key of the configuration.
+my %CAUSES = (
+	signal => '%s was terminated by signal %d',
+	exit => '%s failed with exit code %d',
+	late => '%s did not finish within %d s',
+	lock => '%s waited for locks longer than lock_wait_timeout (%s)',
+	input => '%s exited before it had read all of its input',
+	silent => '%s has printed nothing');
+my %CAUSES_OF_KEYS = (
+	signal => 'the command of "%s" was terminated by signal %d',
+	exit => 'the command of "%s" failed with exit code %d',
+	late => 'the command of "%s" did not exit within %d s',
+	input => 'the command of "%s" exited before it had read all of its input',
+	stalled => 'the command of "%s" returned no data for %d s',
+	large => 'the command of "%s" returned more than %d bytes',
+	empty => 'the command of "%s" returned no data',
+	unwritten => 'data that the command of "%s" returned could not be written: %s',
+	invalid => 'the command of "%s" printed an invalid name: %s');
+my %IS_KEY = map { $_ => 1 } qw(fetch list pipe remove verify_command);
 
 # Seconds for which a command that returns a file may return nothing, as for pg_parrestore.
 use constant STALL_LIMIT => 60;
@@ -119,28 +140,44 @@ sub pass_lines
 # A hint at sessions that hold locks which others wait for.
 my $FIND_LOCK = "hint: To find it, run in another database: SELECT pid, pg_blocking_pids(pid) FROM pg_locks WHERE NOT granted;";
 
+# The text of an error: a program failed, or the command of a key, for one of the reasons
+# above.  If another error is given, which this prevented, the reason is its detail.
+sub failure
+{
+	my ($what, $error, $reason, @values) = @_;
+	my $text = sprintf(($IS_KEY{$what} ? \%CAUSES_OF_KEYS : \%CAUSES)->{$reason}, $what, @values) . "\n";
+	return defined $error ? caused_by($error, $text) : $text;
+}
+
 sub late_error
 {
-	my ($what, $limit) = @_;
-	return "$what did not finish within $limit s\ndetail: A session might have locked the database or its catalogs.\n$FIND_LOCK\n";
+	my ($what, $error, $limit) = @_;
+	return failure($what, $error, 'late', $limit) . "detail: A session might have locked the database or its catalogs.\n$FIND_LOCK\n";
+}
+
+# A reason and its value; nothing for a program that succeeded.
+sub reason_of
+{
+	my ($status) = @_;
+	return $status & 127 ? (signal => $status & 127) : $status ? (exit => $status >> 8) : ();
 }
 
 # Dies if a program did not succeed.
 sub check_status
 {
-	my ($what, $status) = @_;
-	die "$what was terminated by signal " . ($status & 127) . "\n" if $status & 127;
-	die "$what failed with exit code " . ($status >> 8) . "\n" if $status;
+	my ($what, $error, $status) = @_;
+	die failure($what, $error, reason_of($status)) if $status;
 	return;
 }
 
-# Runs a program, with "input" on its standard input, to its end.  Its standard
-# output is returned with "capture", dropped with "drop", written to the file "output", or
-# else goes to standard error.  Its messages are dropped with "quiet", go to standard output with
+# Runs a program, or the command of a key, with "input" on its standard input, to its end.
+# Its standard output is returned with "capture", dropped with "drop", written to the file
+# "output", or else goes to standard error.  Its messages are dropped with "quiet", go to standard output with
 # "merge", and to a function with "lines": see pass_lines().  "watch" may end the program:
-# it is called about every second, and returns the reason.  With "limit" the program is
-# ended after that many seconds.  Stores the status of the program in the variable
-# "status".  Dies if the program does not succeed, but not with "any_exit".
+# it is called about every second, and returns the error.  With "limit" the program is
+# ended after that many seconds, and the variable "late" is set.  Stores the status of the
+# program in the variable "status".  Dies if the program does not succeed, but not with
+# "any_exit".  "error" is the error that this causes; otherwise, the error is about the program.
 sub run
 {
 	my ($what, $command, %how) = @_;
@@ -167,7 +204,7 @@ sub run
 		$status = $? if !defined $status && waitpid($pid, WNOHANG) == $pid;
 		return 1 if defined $status;
 		return 0 if $caught || defined $reason || !$how{watch};
-		$reason = $how{watch}->();
+		$reason = $how{watch}->($what);
 		# the watch may have run another program, which then got the signal
 		$child = $pid;
 		kill $caught => $pid if $caught;
@@ -190,12 +227,13 @@ sub run
 	alarm 0 if $how{limit};
 	$child = undef;
 	die "interrupted by SIG$caught\n" if $caught;
-	die late_error($what, $how{limit}) if $late;
-	die "$what $reason\n" if defined $reason;
+	${ $how{late} } = $late if $how{late};
+	die late_error($what, $how{error}, $how{limit}) if $late;
+	die $reason if defined $reason;
 	${ $how{status} } = $status if $how{status};
 	return $output if $how{any_exit};
-	check_status($what, $status);
-	die "$what exited before it had read all of its input\n" if $feed && !was_taken($rest);
+	check_status($what, $how{error}, $status);
+	die failure($what, $how{error}, 'input') if $feed && !was_taken($rest);
 	return $output;
 }
 
@@ -209,7 +247,7 @@ sub messages_of
 	return @lines ? 'detail: The command printed: ' . join(' ', map { tr/\x00-\x1f\x7f/?/r } @lines) . "\n" : '';
 }
 
-# What is wrong with the end of a command; nothing if it has succeeded.
+# Why a command has not succeeded, and the value of the reason; nothing if it has.
 sub wait_for_end
 {
 	my ($pid, $limit) = @_;
@@ -217,19 +255,20 @@ sub wait_for_end
 
 	until (waitpid($pid, WNOHANG) == $pid)
 	{
-		return 'was interrupted' if $caught;
-		return "did not exit within $limit s" if clock_gettime(CLOCK_MONOTONIC) >= $end;
+		return 'interrupted' if $caught;
+		return (late => $limit) if clock_gettime(CLOCK_MONOTONIC) >= $end;
 		select undef, undef, undef, 0.05;
 	}
-	return $? & 127 ? 'was terminated by signal ' . ($? & 127) : $? ? 'failed with exit code ' . ($? >> 8) : undef;
+	return reason_of($?);
 }
 
-# Runs a command, which has no input and no terminal.  Returns its standard output, or
-# writes it to the file "to".  Dies if the command fails, returns more than "most" bytes, or
-# returns nothing for "limit" seconds.  At the end, all processes of its group are killed.
+# Runs the command of a key, which has no input and no terminal.  Returns its standard output,
+# or writes it to the file "to".  Dies with the error if the command fails, returns nothing or
+# more than "most" bytes, or returns nothing for "limit" seconds.  At the end, all processes of
+# its group are killed.
 sub read_command
 {
-	my ($what, $command, %how) = @_;
+	my ($key, $error, $command, %how) = @_;
 	my ($output, $bits, $bytes, $limit) = ('', '', 0, $how{limit} // STALL_LIMIT);
 
 	die "interrupted by SIG$caught\n" if $caught;
@@ -246,8 +285,9 @@ sub read_command
 	# a signal ends the group
 	$child = -$pid;
 	vec($bits, fileno $read, 1) = 1;
-	my ($end, $reason) = (clock_gettime(CLOCK_MONOTONIC) + $limit);
-	while (!defined $reason)
+	my $end = clock_gettime(CLOCK_MONOTONIC) + $limit;
+	my @reason;
+	while (!@reason)
 	{
 		if (select(my $found = $bits, undef, undef, 1) > 0)
 		{
@@ -256,20 +296,22 @@ sub read_command
 			last if !$n;
 			$bytes += $n;
 			$end = clock_gettime(CLOCK_MONOTONIC) + $limit;
-			$reason = "returned more than $how{most} bytes" if $bytes > $how{most};
-			$how{to} ? (print { $how{to} } $part or $reason = "returned data that could not be written: $!") : ($output .= $part);
+			@reason = (large => $how{most}) if $bytes > $how{most};
+			$how{to} ? (print { $how{to} } $part or @reason = (unwritten => "$!")) : ($output .= $part);
 		}
 		elsif ($caught || clock_gettime(CLOCK_MONOTONIC) >= $end)
 		{
-			$reason = $caught ? 'was interrupted' : "returned no data for $limit s";
+			@reason = $caught ? 'interrupted' : (stalled => $limit);
 		}
 	}
-	$reason //= wait_for_end($pid, $limit);
+	@reason = wait_for_end($pid, $limit) if !@reason;
 	kill KILL => -$pid;
 	waitpid $pid, 0;
 	$child = undef;
 	die "interrupted by SIG$caught\n" if $caught;
-	die "$what $reason\n" . messages_of($messages) if defined $reason;
+	# of some stores, rclone returns a missing file as an empty one
+	@reason = 'empty' if !@reason && !$bytes && !$how{may_be_empty};
+	die failure($key, $error, @reason) . messages_of($messages) if @reason;
 	return $output;
 }
 
@@ -298,17 +340,17 @@ sub start_and_wait
 	return $program if defined $line && !$late && !$caught;
 	my $ended = eval { finish($program); 1 };
 	die "interrupted by SIG$caught\n" if $caught;
-	die late_error($what, $limit) if $late;
-	die $ended ? "$what has printed nothing\n" : $@;
+	die late_error($what, undef, $limit) if $late;
+	die $ended ? failure($what, undef, 'silent') : $@;
 }
 
-# Ends such a program.  Dies if it did not succeed.
+# Ends such a program.  Dies if it did not succeed, with the error, if one is given.
 sub finish
 {
-	my ($program) = @_;
+	my ($program, $error) = @_;
 	close $program->{feed};
 	waitpid $program->{pid}, 0;
-	check_status($program->{what}, $?);
+	check_status($program->{what}, $error, $?);
 	return;
 }
 
@@ -352,13 +394,13 @@ sub limit_of
 # Output of psql's commands in the maintenance database, or in another one.
 sub psql
 {
-	my ($config, $what, $commands, %how) = @_;
+	my ($config, $error, $commands, %how) = @_;
 	local $ENV{PGCLIENTENCODING} = 'SQL_ASCII';
-	return run("the query for $what",
+	return run('psql',
 		[ $config->{program}{psql}, '-XAtq0', '-v', 'ON_ERROR_STOP=1',
 			$how{connection} ? @{ $how{connection} } : connection_words($config, $how{database} // $config->{maintenance_database}),
 			map { ('-c', $_) } @$commands ],
-		capture => 1, limit => limit_of($config, MIN_QUERY_LIMIT), %how);
+		capture => 1, error => $error, limit => limit_of($config, MIN_QUERY_LIMIT), %how);
 }
 
 # Rows of such a database, read without the timeouts of the role.  Names are the bytes in
@@ -366,8 +408,8 @@ sub psql
 # transaction waiting.
 sub query
 {
-	my ($config, $what, $sql, %how) = @_;
-	my $rows = psql($config, $what,
+	my ($config, $error, $sql, %how) = @_;
+	my $rows = psql($config, $error,
 		[ (map { "SET $_" } 'default_transaction_deferrable = off', 'statement_timeout = 0', 'lock_timeout = 0', @{ $how{set} // [] }), $sql ],
 		%how);
 	return split /\0/, $rows =~ s/\n\z//r;
@@ -379,7 +421,7 @@ sub query
 sub list_databases
 {
 	my ($config) = @_;
-	my @rows = query($config, 'the names of databases', q{SELECT CASE WHEN datconnlimit OPERATOR(pg_catalog.=) -2}
+	my @rows = query($config, 'could not read the names of databases', q{SELECT CASE WHEN datconnlimit OPERATOR(pg_catalog.=) -2}
 		  . q{ THEN 'invalid' WHEN datallowconn THEN 'open' ELSE 'closed' END, datname}
 		  . q{ FROM pg_catalog.pg_database WHERE datallowconn OR datname OPERATOR(pg_catalog.<>) 'template0'}
 		  . q{ ORDER BY datname});
@@ -402,12 +444,12 @@ sub is_local { return $_[0] =~ m{^([/@]|localhost\z|127\.|::1\z)}; }
 sub read_server
 {
 	my ($config) = @_;
-	my $what = 'the system identifier';
-	my ($host, $port, $version, $allowed) = psql($config, $what, [ '\echo :HOST', '\echo :PORT', '\echo :SERVER_VERSION_NUM',
+	my $error = 'could not read the system identifier';
+	my ($host, $port, $version, $allowed) = psql($config, $error, [ '\echo :HOST', '\echo :PORT', '\echo :SERVER_VERSION_NUM',
 			'SET default_transaction_deferrable = off', q{SELECT pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')} ]) =~ /^(.*)\n(.*)\n(\d+)\n(.*)\0$/s
-	  or die "could not read $what\ndetail: The output of psql is not a host, a port, a version and the answer to a query.\n";
+	  or die "$error\ndetail: The output of psql is not a host, a port, a version and the answer to a query.\n";
 	my ($identifier) = $allowed eq 't'
-	  ? query($config, $what, 'SELECT system_identifier FROM pg_catalog.pg_control_system()') : '';
+	  ? query($config, $error, 'SELECT system_identifier FROM pg_catalog.pg_control_system()') : '';
 
 	$host = $config->{host} // $host;
 	my $address = join ':', (grep({ is_local($_) } split /,/, $host) ? hostname() : ()), $host, $config->{port} // $port;
@@ -421,7 +463,7 @@ sub read_server
 sub without_timeouts
 {
 	my ($config) = @_;
-	my @rows = query($config, 'the timeouts of the role', 'SELECT name, reset_val FROM pg_catalog.pg_settings'
+	my @rows = query($config, 'could not read the timeouts of the role', 'SELECT name, reset_val FROM pg_catalog.pg_settings'
 		  . q{ WHERE name OPERATOR(pg_catalog.=) ANY (ARRAY['statement_timeout', 'lock_timeout', 'transaction_timeout',}
 		  . q{ 'default_transaction_deferrable']::pg_catalog.text[])});
 	return map { /^(\w+)\|(?:on|(\d+))\z/ && (!defined $2 || ($2 > 0 && $2 < 60_000)) ? "-c $1=0" : () } @rows;
@@ -498,7 +540,7 @@ sub file_command
 sub pipe_file
 {
 	my ($config, $backup, $name, $bytes) = @_;
-	run("the command of \"pipe\" for file \"$name\"", file_command($config, 'pipe', $backup, $name), input => $bytes);
+	run('pipe', file_command($config, 'pipe', $backup, $name), input => $bytes, error => 'could not store file ' . quoted($name));
 	return;
 }
 
@@ -548,7 +590,7 @@ sub dump_options
 # that connect to the database and wait.
 sub lock_waits
 {
-	my ($config, $database, $where, $limit) = @_;
+	my ($config, $database, $where, %how) = @_;
 	my $sql = q{SELECT pg_catalog.array_to_string(CASE WHEN wait_event OPERATOR(pg_catalog.=) 'SafeSnapshot'}
 	  . q{ THEN pg_catalog.pg_safe_snapshot_blocking_pids(pid) ELSE pg_catalog.pg_blocking_pids(pid) END, ', '), datname}
 	  . q{ FROM pg_catalog.pg_stat_activity WHERE (wait_event_type OPERATOR(pg_catalog.=) 'Lock'}
@@ -563,7 +605,7 @@ sub lock_waits
 	  . q{ WHERE NOT l.granted AND NOT EXISTS (SELECT FROM pg_catalog.pg_stat_activity a WHERE a.pid OPERATOR(pg_catalog.=) l.pid}
 	  . q{ AND (a.usename IS NOT NULL OR a.backend_type OPERATOR(pg_catalog.<>) 'client backend'))};
 	# a setting of the database may have changed the role, which then sees no waits
-	my @rows = query($config, 'lock waits', $sql, database => $where, limit => $limit, set => ['ROLE NONE'], quiet => 1);
+	my @rows = query($config, 'could not read the lock waits', $sql, database => $where, set => ['ROLE NONE'], quiet => 1, %how);
 	my ($by) = map { /^([0-9, ]*)\|\Q$database\E\z/s ? $1 : () } @rows;
 	return $by;
 }
@@ -599,20 +641,21 @@ sub lock_watch
 	my ($last, $waited) = (clock_gettime(CLOCK_MONOTONIC), 0);
 
 	return sub {
+		my ($what) = @_;
 		my $now = clock_gettime(CLOCK_MONOTONIC);
 		return if $now < $last + $interval;
-		my $by;
+		my ($by, $late);
 		foreach my $where ($config->{maintenance_database}, $database)
 		{
-			last if eval { $by = lock_waits($config, $database, $where, $look); 1 };
+			last if eval { $by = lock_waits($config, $database, $where, limit => $look, late => \$late); 1 };
 			# a query may also fail because there are too many connections
-			$by = $@ =~ /did not finish/ ? '' : undef;
+			$by = $late ? '' : undef;
 		}
 		$waited += $now - $last if defined $by;
 		$last = $now;
 		return if $waited < $limit;
 		my %holders = map { $_ => 1 } split /, /, $by;
-		return "waited for locks longer than lock_wait_timeout ($config->{lock_wait_timeout})\n" . holders_text(sort keys %holders);
+		return failure($what, undef, 'lock', $config->{lock_wait_timeout}) . holders_text(sort keys %holders) . "\n";
 	};
 }
 
@@ -664,7 +707,7 @@ sub target_database
 	my ($config, $to) = @_;
 	return $to if !is_conninfo($to);
 	my ($name) = with_target($config, $to, sub {
-		return query($config, 'the name of the target database', 'SELECT pg_catalog.current_database()', connection => [@_]);
+		return query($config, 'could not read the name of the target database', 'SELECT pg_catalog.current_database()', connection => [@_]);
 	});
 	return $name;
 }
@@ -687,7 +730,7 @@ sub run_pg_parrestore
 sub run_command
 {
 	my ($config, $key, $backup, $how) = @_;
-	run("the command of \"$key\"", [ map { fill_in($_, values_of($backup)) } @{ $config->{$key} } ],
+	run($key, [ map { fill_in($_, values_of($backup)) } @{ $config->{$key} } ],
 		drop => !$config->{verbose}, $how ? %$how : ());
 	return;
 }

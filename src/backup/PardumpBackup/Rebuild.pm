@@ -9,7 +9,7 @@ use warnings;
 use Exporter 'import';
 use JSON::PP;
 use PardumpBackup::Elsewhere qw(only_stored note_link recorded_names);
-use PardumpBackup::Message qw(inform report printable counted);
+use PardumpBackup::Message qw(inform report caused_by printable counted);
 use PardumpBackup::Programs qw(interrupted);
 use PardumpBackup::Store qw(database_of backups note_server rebuild_backup);
 
@@ -81,14 +81,14 @@ sub rebuild
 				  . "hint: If no other host is making this backup now, remove its files from the store.\n");
 			next;
 		}
-		report('error', "could not rebuild the record of backup $shown: " . ($backup->{problem} // $@));
+		report('error', caused_by("could not rebuild the record of backup $shown", $backup->{problem} // $@));
 		$failed = 1;
 	}
 	$servers{ join "\n", @$_{qw(system_identifier address)} } = $_ foreach @rebuilt;
 	my ($server) = values %servers;
 	note_server($config->{directory}, $config->{name}, $server) if keys %servers == 1 && !defined $claim->{system_identifier};
 	note_link($config, \@unused, \@unread);
-	inform('rebuilt ' . counted(scalar @rebuilt, 'record') . " in directory \"$config->{directory}\"");
+	inform(counted('rebuilt %s record in directory "%s"', 'rebuilt %s records in directory "%s"', scalar @rebuilt, $config->{directory}));
 	return !$failed;
 }
 

@@ -7,12 +7,13 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use File::Temp;
 use JSON::PP;
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use PardumpBackup::Elsewhere qw(fetch_text fetch_into);
 use PardumpBackup::Listing qw(size_text elapsed_text);
-use PardumpBackup::Message qw(printable counted clear_progress progress_lines);
+use PardumpBackup::Message qw(caused_by messages_of printable counted clear_progress progress_lines);
 use PardumpBackup::Programs qw(interrupted run query shell_quoted verify_archive run_pg_parrestore connection_words);
 use PardumpBackup::Store qw(hold_backup write_file);
 
@@ -95,7 +96,7 @@ sub wait_for_server
 	my ($test) = @_;
 	my $end = clock_gettime(CLOCK_MONOTONIC) + START_LIMIT;
 
-	until (eval { query($test, 'the new server', 'SELECT 1', database => 'postgres', quiet => 1); 1 })
+	until (eval { query($test, 'could not connect to the new server', 'SELECT 1', database => 'postgres', quiet => 1); 1 })
 	{
 		die $@ if interrupted() || clock_gettime(CLOCK_MONOTONIC) > $end;
 		select undef, undef, undef, 0.2;
@@ -109,8 +110,8 @@ sub make_room
 	my ($test) = @_;
 	my $own = OWN_DATABASE;
 
-	query($test, 'the new server', "CREATE DATABASE $own TEMPLATE template0", database => 'postgres');
-	query($test, 'the new server', $_)
+	query($test, 'could not create a database in the new server', "CREATE DATABASE $own TEMPLATE template0", database => 'postgres');
+	query($test, 'could not drop the databases of the new server', $_)
 	  foreach 'ALTER DATABASE template1 IS_TEMPLATE false', 'DROP DATABASE template1', 'DROP DATABASE postgres WITH (FORCE)';
 	return;
 }
@@ -126,22 +127,22 @@ sub restore_globals
 	if (!defined $seen->{$text})
 	{
 		my $file = "$test->{client}/globals.sql";
-		my %said;
-		my $lines = sub { $said{$1} //= printable($2) if ($_[0] // '') =~ /^pg_parrestore: (error|detail): (.*)/ };
+		my $log = File::Temp->new;
 
 		write_file($file, $text);
 		$seen->{$text} = '';
 		if (!eval {
 				run('pg_parrestore', [ $test->{program}{pg_parrestore}, '--all-databases', '--globals-only', '--exit-on-error', '--no-tablespaces',
-						connection_words($test, OWN_DATABASE), $file ], lines => $lines);
+						"--log-json=$log", connection_words($test, OWN_DATABASE), $file ], lines => sub { });
 				1;
 			})
 		{
 			die $@ if interrupted();
-			$seen->{$text} = defined $said{error} ? join("\ndetail: ", grep { defined } @said{qw(error detail)}) . "\n" : $@;
+			my ($first) = grep { $_->[0] eq 'error' } messages_of(map { decode_json($_) } <$log>);
+			$seen->{$text} = caused_by('could not restore globals.sql', $first ? $first->[1] : $@);
 		}
 	}
-	die 'could not restore globals.sql: ' . $seen->{$text} =~ s/^could not create the roles and tablespaces: //r if $seen->{$text} ne '';
+	die $seen->{$text} if $seen->{$text} ne '';
 	return;
 }
 
@@ -196,9 +197,9 @@ sub count_rows
 
 	while (my @some = splice @names, 0, QUERIES)
 	{
-		push @counts, split /\n/, run('the query for the numbers of rows',
+		push @counts, split /\n/, run('psql',
 			[ $test->{program}{psql}, '-XAtq', '-v', 'ON_ERROR_STOP=1', connection_words($test, $database),
-				map { ('-c', "SELECT pg_catalog.count(*) FROM ONLY $_") } @some ], capture => 1);
+				map { ('-c', "SELECT pg_catalog.count(*) FROM ONLY $_") } @some ], capture => 1, error => 'could not count the rows of tables');
 	}
 	return @counts;
 }
@@ -223,8 +224,7 @@ sub compare_counts
 		$rows += $table->{rows};
 	}
 	my ($wrong) = grep { $want{$_} != $have{$_} } sort keys %want;
-	die sprintf "table %s has %s in the backup, but %s after the restore\n", printable($wrong), counted($want{$wrong}, 'row'),
-	  counted($have{$wrong}, 'row') if defined $wrong;
+	die sprintf "the number of rows of table %s is %d in the backup, but %d after the restore\n", printable($wrong), $want{$wrong}, $have{$wrong} if defined $wrong;
 	return (scalar(@names), $rows // 0);
 }
 
@@ -232,7 +232,7 @@ sub compare_counts
 sub check_indexes
 {
 	my ($test, $database) = @_;
-	my ($index) = query($test, 'indexes that are not valid', q{SELECT i.indexrelid::pg_catalog.regclass FROM pg_catalog.pg_index i}
+	my ($index) = query($test, 'could not read the names of indexes', q{SELECT i.indexrelid::pg_catalog.regclass FROM pg_catalog.pg_index i}
 		  . q{ JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) i.indexrelid}
 		  . q{ WHERE c.relkind OPERATOR(pg_catalog.=) 'i' AND NOT (i.indisvalid AND i.indisready AND i.indislive) LIMIT 1},
 		database => $database, limit => 0);
@@ -244,7 +244,7 @@ sub check_indexes
 sub check_constraints
 {
 	my ($test, $backup) = @_;
-	my @constraints = query($test, 'constraints that are not valid', q{SELECT conname FROM pg_catalog.pg_constraint}
+	my @constraints = query($test, 'could not read the names of constraints', q{SELECT conname FROM pg_catalog.pg_constraint}
 		  . q{ WHERE NOT convalidated AND conparentid OPERATOR(pg_catalog.=) 0 ORDER BY conname},
 		database => $backup->{database}, limit => 0);
 
@@ -262,10 +262,10 @@ sub drop_database
 	my $name = quoted($database);
 
 	# its creation may have failed
-	my ($exists) = query($test, 'databases', 'SELECT 1 FROM pg_catalog.pg_database WHERE datname OPERATOR(pg_catalog.=) '
+	my ($exists) = query($test, 'could not drop the restored database', 'SELECT 1 FROM pg_catalog.pg_database WHERE datname OPERATOR(pg_catalog.=) '
 		  . "'" . $database =~ s/'/''/gr . "'");
 	return if !$exists;
-	query($test, 'databases', $_, limit => 0) foreach "ALTER DATABASE $name IS_TEMPLATE false", "DROP DATABASE $name WITH (FORCE)";
+	query($test, 'could not drop the restored database', $_, limit => 0) foreach "ALTER DATABASE $name IS_TEMPLATE false", "DROP DATABASE $name WITH (FORCE)";
 	return;
 }
 
@@ -325,9 +325,9 @@ sub test_backup
 	my ($tables, $rows) = compare_counts($test, $backup);
 	check_indexes($test, $backup->{database});
 	check_constraints($test, $backup);
-	my ($bytes) = query($test, 'the size of the database', 'SELECT pg_catalog.pg_database_size(pg_catalog.current_database())', database => $backup->{database});
-	return sprintf '%s, %s, %s in %s', counted($tables, 'table'), counted($rows, 'row'), size_text($bytes),
-	  elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began);
+	my ($bytes) = query($test, 'could not read the size of the database', 'SELECT pg_catalog.pg_database_size(pg_catalog.current_database())', database => $backup->{database});
+	return join ', ', counted('%s table', '%s tables', $tables), counted('%s row', '%s rows', $rows),
+	  sprintf('%s in %s', size_text($bytes), elapsed_text(clock_gettime(CLOCK_MONOTONIC) - $began));
 }
 
 # Returns whether no test failed.  Dies if no backup was tested.  $server contains
@@ -370,7 +370,8 @@ sub test_backups
 		drop_database($test, $backup->{database}) if !$backup->{pipe} || $backup->{fetch};
 	}
 	die "the restore test tested no backup\nhint: The lines above state the reasons. If libraries are missing, list them in drill_preload.\n" if $count{'not tested'} == $n;
-	print 'restore test ', $count{FAILED} ? 'FAILED' : 'passed', ': ', counted($count{passed}, 'database'), " passed, $count{FAILED} failed, $count{'not tested'} not tested\n";
+	printf $count{FAILED} ? "restore test FAILED (databases passed: %d, failed: %d, not tested: %d)\n"
+	  : "restore test passed (databases passed: %d, failed: %d, not tested: %d)\n", @count{ 'passed', 'FAILED', 'not tested' };
 	return !$count{FAILED};
 }
 

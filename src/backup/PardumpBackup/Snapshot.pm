@@ -21,8 +21,6 @@ our @EXPORT_OK = qw(check_snapshot take_snapshot is_kept databases_of snapshot_o
 # Seconds that the snapshot may take even if lock_wait_timeout is shorter.
 use constant MIN_SNAPSHOT_LIMIT => 120;
 
-my $WHAT = 'the pg_pardump that keeps the snapshot of all databases';
-
 # A pattern that matches this name.  In a name that is not valid in the encoding of the
 # maintenance database, a "?" must stand for each byte that is not ASCII.
 sub pattern_of
@@ -53,7 +51,7 @@ sub file_of { return "$_[0]{directory}/.cluster_snapshot"; }
 sub check_snapshot
 {
 	my ($config, $sums, @databases) = @_;
-	run_check($config, $sums, sub {
+	run_check($config, $sums, undef, sub {
 		my ($how, $log) = @_;
 		run('pg_pardump --cluster-snapshot --check', [ @{ command($config, file_of($config), \@databases, '--check') }, $log ],
 			limit => limit_of($config, MIN_SNAPSHOT_LIMIT), %$how);
@@ -79,7 +77,7 @@ sub take_snapshot
 
 	# a killed run may have left it
 	unlink $file;
-	my $program = start_and_wait($WHAT, command($config, $file, \@databases), limit_of($config, MIN_SNAPSHOT_LIMIT));
+	my $program = start_and_wait('pg_pardump --cluster-snapshot', command($config, $file, \@databases), limit_of($config, MIN_SNAPSHOT_LIMIT));
 
 	# read_json() does not tell why it fails
 	open my $fh, '<', $file or die "could not open file \"$file\": $!\n";
@@ -95,7 +93,7 @@ sub is_kept
 {
 	my ($config, $snapshot) = @_;
 	my @pids = map { $_->{pid} } @{ $snapshot->{databases} };
-	my ($n) = query($config, 'the sessions of the snapshot', 'SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity'
+	my ($n) = query($config, 'could not find the sessions of the snapshot', 'SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity'
 		  . " WHERE pid OPERATOR(pg_catalog.=) ANY ('{" . join(',', @pids) . "}'::pg_catalog.int4[])");
 	return $n == @pids;
 }
@@ -156,6 +154,6 @@ sub is_in_snapshot
 }
 
 # Dies if pg_pardump did not succeed.
-sub end_snapshot { return finish($_[0]); }
+sub end_snapshot { return finish($_[0], 'could not keep the snapshot of all databases'); }
 
 1;
