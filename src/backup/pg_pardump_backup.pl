@@ -587,12 +587,14 @@ sub back_up
 sub with_store
 {
 	my ($function) = @_;
-	my $who = sprintf 'process %d, which was started at %s', $$, time_name(now());
-	my ($lock, $holder) = lock_store($config->{directory}, $who);
+	my ($lock, $holder) = lock_store($config->{directory}, "$$ " . time_name(now()));
 
 	if (!$lock)
 	{
-		complain("directory \"$config->{directory}\" is in use by another run\n" . ($holder ne '' ? "detail: The run is $holder.\n" : '')
+		# the other run may not have written it yet
+		my ($pid, $time) = $holder =~ /^(\d+) (\w+)\z/;
+		complain("directory \"$config->{directory}\" is in use by another run\n"
+			  . (defined $pid ? "detail: The run is process $pid, which was started at $time.\n" : '')
 			  . "hint: Wait until the other run has ended.\n");
 		return LOCKED;
 	}

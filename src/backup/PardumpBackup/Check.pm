@@ -127,7 +127,7 @@ sub print_sums
 	# the sessions that keep the snapshot need more
 	print STDERR '  connections to the source: ', connections_text(@$sums{qw(needed free_min free_max)}), "\n" if $sums->{needed} && !$config->{cluster_snapshot};
 	my $method = $sums->{compression} // 'none';
-	print STDERR '  archives: ', sprintf($method eq 'none' ? 'about %1$s' : 'about %1$s with %2$s', size_text($archives), $method), "\n";
+	print STDERR sprintf($method eq 'none' ? '  archives: about %1$s' : '  archives: about %1$s with %2$s', size_text($archives), $method), "\n";
 	print STDERR '  reused from previous archives: up to ', size_text($reused), "\n" if $reused;
 	print STDERR '  free disk space: ', size_text($sums->{free_bytes}), "\n" if defined $sums->{free_bytes};
 	print STDERR '  expected time of the dumps: about ', duration_text($sums->{expected_seconds}), "\n" if $sums->{expected_seconds};
