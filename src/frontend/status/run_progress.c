@@ -54,8 +54,8 @@
 
 /*
  * The same for the check of a foreign key, for each row of its table; and for
- * ANALYZE, for each column of a row of its sample.  With the default
- * statistics target, ANALYZE reads so many rows
+ * ANALYZE, for each column of a row of its sample.  ANALYZE reads at most
+ * ANALYZE_ROWS rows with the default statistics target
  * (src/backend/commands/analyze.c:std_typanalyze).
  */
 #define LIKELY_FOREIGN_KEY_BYTES 30
