@@ -10,7 +10,6 @@ use lib '@LIBDIR@';
 
 use File::Temp;
 use Getopt::Long qw(GetOptionsFromArray);
-use JSON::PP qw(decode_json);
 use List::Util qw(min sum0);
 use PardumpBackup::Check qw(check_database count_expired print_sums report_verdict);
 use PardumpBackup::Catalog qw(catalog choose_run_name find_backups record_verification);
@@ -18,7 +17,7 @@ use PardumpBackup::Config qw(read_config);
 use PardumpBackup::Drill qw(restore_test);
 use PardumpBackup::Elsewhere qw(write_record note_removal init_store link_store);
 use PardumpBackup::Listing qw(print_table print_json print_verified name_of size_text age_text elapsed_text);
-use PardumpBackup::Message qw(inform show report with_detail cause caused_by messages_of printable quoted counted first_names duration_text option_error show_progress
+use PardumpBackup::Message qw(inform show report with_detail cause caused_by messages_of read_events printable quoted counted first_names duration_text option_error show_progress
   clear_progress end_progress progress_of_line progress_lines);
 use PardumpBackup::Metrics qw(write_metrics);
 use PardumpBackup::Programs qw(catch_signals interrupted find_programs list_databases read_server dump_globals
@@ -781,7 +780,7 @@ sub verify_one
 		1;
 	};
 	my $error = $@;
-	my @events = map { decode_json($_) } <$log>;
+	my @events = read_events($log);
 	my @messages = $status == VERIFY_DAMAGED << 8 && !$config->{verbose} ? messages_of(@events) : ();
 	my $is_own;
 

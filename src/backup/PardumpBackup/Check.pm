@@ -8,11 +8,10 @@ use warnings;
 
 use Exporter 'import';
 use File::Temp;
-use JSON::PP qw(decode_json);
 use List::Util qw(sum0);
 
 use PardumpBackup::Listing qw(size_text);
-use PardumpBackup::Message qw(show report messages_of printable quoted counted first_names duration_text n_warnings);
+use PardumpBackup::Message qw(show report messages_of read_events printable quoted counted first_names duration_text n_warnings);
 use PardumpBackup::Programs qw(dump_options dump_with_pg_pardump);
 use PardumpBackup::Store qw(now time_name belongs_to expired);
 
@@ -45,7 +44,7 @@ sub print_database
 # Calls a function that runs "pg_pardump --check" with {output} and {status}, and with an
 # option, which must come last, because "options" may contain another --log-json.  Adds the
 # number of warnings in pg_pardump's event log to the sums.  With -v, shows what it has printed;
-# without -v only errors, warnings, and hints before the plan.  Before, calls the function $plan
+# without -v only errors, warnings and hints.  Before, calls the function $plan
 # with the events of the check and of the plan.  Dies if the check failed; with a function $plan,
 # and after errors, without a message.
 sub run_check
@@ -58,12 +57,13 @@ sub run_check
 
 	seek $printed, 0, 0;
 	my $text = do { local $/; <$printed> } // '';
-	my @events = map { decode_json($_) } <$log>;
+	my @events = read_events($log);
 	my %events = map { $_->{event} => $_ } @events;
 	$sums->{warnings} += $events{check}{warnings} // 0;
 	$plan->(@events{qw(check check_plan)}) if $plan;
-	# the plan begins with a line with a colon at its end, before indented lines
-	print STDERR $config->{verbose} ? $text : $events{check_plan} && $text =~ /\A(.*?)^\S[^\n]*:\n /ms ? $1 : '';
+	# the plan begins with a line with a colon at its end, before indented lines, and its hints
+	# are no events; without events, the log could not be opened
+	print STDERR $config->{verbose} || !@events ? $text : $events{check_plan} && $text =~ /\A(.*?)^\S[^\n]*:\n (.*)/ms ? ($1, $2 =~ /^(hint: .*\n)/mg) : '';
 	show(@$_, $database) foreach $config->{verbose} ? () : messages_of(@events);
 	die $plan && $events{check}{errors} && $status ? "\n" : $error if defined $error;
 	return;

@@ -75,17 +75,19 @@ sub retry
 
 # ---- reading
 
-# Did the command of "fetch" or "list" succeed that was called last?  If it did, an error is
-# about the data that it returned.
+# False if the command of "fetch" or "list" failed that was called last.  Otherwise, an error
+# is about the data that it returned, or a problem on this host.
 my $was_read;
 
-# Calls read_command(), and notes whether it has succeeded.
+# Calls read_command(), and notes whether the command has failed.
 sub read_store
 {
-	$was_read = 0;
-	my $bytes = read_command(@_);
+	my $failed = 0;
 	$was_read = 1;
-	return $bytes;
+	my $bytes = eval { read_command(@_, failed => \$failed) };
+	return $bytes if defined $bytes;
+	$was_read = !$failed;
+	die $@;
 }
 
 sub fetch_once

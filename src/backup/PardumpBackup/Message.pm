@@ -6,10 +6,11 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use JSON::PP qw(decode_json);
 use List::Util qw(min);
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-our @EXPORT_OK = qw(inform show report with_detail cause caused_by messages_of printable quoted counted first_names duration_text option_error terminal_width show_progress clear_progress end_progress
+our @EXPORT_OK = qw(inform show report with_detail cause caused_by messages_of read_events printable quoted counted first_names duration_text option_error terminal_width show_progress clear_progress end_progress
   n_warnings progress_of_line progress_lines);
 
 # As in help.c.
@@ -82,6 +83,14 @@ sub cause
 # The text of an error, whose cause is another error.
 sub caused_by { return "$_[0]\n" . cause($_[1]); }
 
+# The events of a log.  Its last line is incomplete if the disk was full.
+sub read_events
+{
+	my ($log) = @_;
+	local $@;
+	return map { eval { decode_json($_) } // () } <$log>;
+}
+
 # The errors and warnings in an event log, each with its kind and its text.
 sub messages_of
 {
@@ -91,7 +100,8 @@ sub messages_of
 	foreach my $event (grep { $_->{event} eq 'error' || $_->{event} eq 'warning' } @events)
 	{
 		my ($part) = grep { defined $event->{$_} } qw(message detail hint);
-		utf8::encode(my $text = printable($event->{$part} =~ s/\n\t?/ /gr) . "\n");
+		# events contain names and messages of the server as they are
+		utf8::encode(my $text = printable($event->{$part} =~ s/\n\t?/ /gr) =~ tr/\x80-\x9f/?/r . "\n");
 		# events of several processes may alternate
 		my $message = \$last{ $event->{pid} };
 
@@ -213,13 +223,14 @@ sub progress_of_line
 # A function for "lines" of run(), which shows what a program with --progress does in one
 # line, "TITLE: VERB 45%, ETA 0:41", and passes on the messages.  At its end, the program
 # prints a summary, which is not shown: a line with a colon at its end, and then indented
-# lines.  With $is_users, every line is a message, of a command of the user.
+# lines.  Hints of a run without errors or warnings, such as that about one worker, are shown by
+# --check.  With $is_users, every line is a message, of a command of the user.
 sub progress_lines
 {
 	my ($title, $verb, $is_users) = @_;
 	my $began = clock_gettime(CLOCK_MONOTONIC);
 	my ($first, @fields) = ("$title: $verb");
-	my @summary;
+	my (@summary, $has_messages);
 
 	return sub {
 		my ($line) = @_;
@@ -236,9 +247,10 @@ sub progress_lines
 			push @summary, $line;
 			return;
 		}
-		elsif (defined $line)
+		elsif (defined $line && ($is_users || $has_messages || $line !~ /^pg_\w+: hint: /))
 		{
 			@messages = $line;
+			$has_messages = 1;
 		}
 		if (defined $line)
 		{

@@ -264,8 +264,8 @@ sub wait_for_end
 
 # Runs the command of a key, which has no input and no terminal.  Returns its standard output,
 # or writes it to the file "to".  Dies with the error if the command fails, returns nothing or
-# more than "most" bytes, or returns nothing for "limit" seconds.  At the end, all processes of
-# its group are killed.
+# more than "most" bytes, or returns nothing for "limit" seconds, and sets "failed" then, but
+# not after a problem on this host.  At the end, all processes of its group are killed.
 sub read_command
 {
 	my ($key, $error, $command, %how) = @_;
@@ -311,6 +311,7 @@ sub read_command
 	die "interrupted by SIG$caught\n" if $caught;
 	# of some stores, rclone returns a missing file as an empty one
 	@reason = 'empty' if !@reason && !$bytes && !$how{may_be_empty};
+	${ $how{failed} } = 1 if @reason && $reason[0] ne 'unwritten' && $how{failed};
 	die failure($key, $error, @reason) . messages_of($messages) if @reason;
 	return $output;
 }

@@ -13,7 +13,7 @@ use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use PardumpBackup::Elsewhere qw(fetch_text fetch_into);
 use PardumpBackup::Listing qw(size_text elapsed_text);
-use PardumpBackup::Message qw(caused_by messages_of printable counted clear_progress progress_lines);
+use PardumpBackup::Message qw(caused_by messages_of read_events printable counted clear_progress progress_lines);
 use PardumpBackup::Programs qw(interrupted run query shell_quoted verify_archive run_pg_parrestore connection_words);
 use PardumpBackup::Store qw(hold_backup write_file);
 
@@ -138,7 +138,7 @@ sub restore_globals
 			})
 		{
 			die $@ if interrupted();
-			my ($first) = grep { $_->[0] eq 'error' } messages_of(map { decode_json($_) } <$log>);
+			my ($first) = grep { $_->[0] eq 'error' } messages_of(read_events($log));
 			$seen->{$text} = caused_by('could not restore globals.sql', $first ? $first->[1] : $@);
 		}
 	}

@@ -20,6 +20,7 @@
 #include "cluster/shared_snapshot.h"
 #include "source/leader_session.h"
 #include "status/metrics.h"
+#include "status/run.h"
 #include "stock/stock_pg_dump.h"
 
 /* ----------
@@ -445,10 +446,14 @@ cluster_share_snapshot(const Options *options)
 	ClusterList list = {0};
 	ClusterFilter *filter;
 	PeerAddress *address;
-	PGconn	   *conn = open_source(options, &address, &list, &filter);
-	ClusterSnapshot *snapshot = cluster_snapshot_take(&conn, address, &list,
-													  &filter, options);
+	PGconn	   *conn;
+	ClusterSnapshot *snapshot;
 
+	/* each dump has a log of its own */
+	if (options->check)
+		run_event_begin(options);
+	conn = open_source(options, &address, &list, &filter);
+	snapshot = cluster_snapshot_take(&conn, address, &list, &filter, options);
 	cluster_session_close(conn);
 	if (!options->check)
 		shared_snapshot_keep(snapshot, &list, options->shared_snapshot);

@@ -98,8 +98,8 @@ report_sessions(const PGresult *sessions)
 		const char *seconds = PQgetvalue(sessions, i, BLOCKING_SECONDS);
 
 		if (PQgetisnull(sessions, i, BLOCKING_STATE))
-			pg_log_warning_detail("The state of process %s of role \"%s\" is unknown.",
-								  pid, role);
+			pg_log_warning_detail("The state of process %s of role \"%s\", application \"%s\", is unknown.",
+								  pid, role, application);
 		else if (PQgetisnull(sessions, i, BLOCKING_HOST))
 			pg_log_warning_detail("Process %s of role \"%s\", application \"%s\", on the server's host has been in state \"%s\" for %s s.",
 								  pid, role, application, state, seconds);

@@ -974,6 +974,8 @@ restore_worker_describe_job(void *arg, int no, int step)
 		return large_object_group_text(&plan->objects->groups[job->first],
 									   "The worker was restoring large object %u.",
 									   "The worker was restoring %d large objects, %u to %u.");
+	if (step < 0 && job->n > 1 && !job->at_once)
+		return pg_strdup("The worker was restoring small tables.");
 	return data_files_text(&plan->queue->files[job->first + (job->at_once ? 0 : Max(step, 0))],
 						   job->at_once ? job->n : 1, plan->tables,
 						   "The worker was restoring table %s.",

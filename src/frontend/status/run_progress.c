@@ -602,7 +602,9 @@ look_at_later(const Run *run)
 		/* An earlier run may have loaded the rows. */
 		if (rows <= 0)
 			rows = tables->tables[i].est_rows;
-		progress->later += rows * progress->n_keys[i] * LIKELY_FOREIGN_KEY_BYTES;
+		/* the target of --data-only has its keys already */
+		if (!run->options->data_only)
+			progress->later += rows * progress->n_keys[i] * LIKELY_FOREIGN_KEY_BYTES;
 		if (!run->options->no_analyze && !run->options->statistics)
 			progress->later += Min(rows, ANALYZE_ROWS) *
 				tables->tables[i].n_columns * LIKELY_ANALYZE_BYTES;
