@@ -69,7 +69,7 @@ refused_ok(qr/server "[^"]+" has only 0 of 1 needed connections left\n.*hint: En
 	'no connection left', @db, '-U', 'dumper');
 sql($node, 'postgres', 'ALTER ROLE dumper CONNECTION LIMIT -1; ALTER DATABASE production CONNECTION LIMIT 4');
 no_session_left();
-refused_ok(qr/server "[^"]+" has only 3 of 4 needed connections left\n.*hint: Use --jobs=2, or increase the connection limit of database "production"\./,
+refused_ok(qr/database "production" on server "[^"]+" has only 3 of 4 needed connections left\n.*hint: Use --jobs=2, or increase the connection limit of database "production"\./,
 	'the limit of a database', @db, '-U', 'dumper', '-j4');
 sql($node, 'postgres', 'ALTER DATABASE production CONNECTION LIMIT -1');
 

@@ -260,7 +260,8 @@ static bool listed;				/* with --check */
 static PQExpBufferData findings;	/* the list, with --check */
 static const char *title;		/* title of the list until it is shown */
 static int	n_checked;			/* databases; 0 = one, without a number */
-static const char *failed;		/* databases with errors, or NULL */
+static int	n_of_databases;		/* errors of single databases */
+static const char *failed;		/* databases with errors, unless all have */
 
 static void
 put(const char *head, const char *text)
@@ -313,7 +314,9 @@ findings_note(const char *text)
 
 /*
  * "2 problems found (errors: 1, warnings: 1); a run would fail", "2 problems
- * found (databases: 4, errors: 2, warnings: 0); a run would fail (shop, web)"
+ * found (databases checked: 4, errors: 2, warnings: 0); a run would dump all
+ * databases except shop, web".  An error that does not belong to a database
+ * ends the whole run.
  */
 static void
 put_verdict(FILE *out)
@@ -338,14 +341,14 @@ put_verdict(FILE *out)
 	}
 	else
 	{
-		format = failed ?
-			ngettext("%d problem found (databases: %d, errors: %d, warnings: %d); a run would fail (%s)\n",
-					 "%d problems found (databases: %d, errors: %d, warnings: %d); a run would fail (%s)\n", n) :
+		format = failed && counts.errors == n_of_databases ?
+			ngettext("%d problem found (databases checked: %d, errors: %d, warnings: %d); a run would dump all databases except %s\n",
+					 "%d problems found (databases checked: %d, errors: %d, warnings: %d); a run would dump all databases except %s\n", n) :
 			counts.errors > 0 ?
-			ngettext("%d problem found (databases: %d, errors: %d, warnings: %d); a run would fail\n",
-					 "%d problems found (databases: %d, errors: %d, warnings: %d); a run would fail\n", n) :
-			ngettext("%d problem found (databases: %d, errors: %d, warnings: %d); a run would start\n",
-					 "%d problems found (databases: %d, errors: %d, warnings: %d); a run would start\n", n);
+			ngettext("%d problem found (databases checked: %d, errors: %d, warnings: %d); a run would fail\n",
+					 "%d problems found (databases checked: %d, errors: %d, warnings: %d); a run would fail\n", n) :
+			ngettext("%d problem found (databases checked: %d, errors: %d, warnings: %d); a run would start\n",
+					 "%d problems found (databases checked: %d, errors: %d, warnings: %d); a run would start\n", n);
 		fprintf(out, format, n, n_checked, counts.errors, counts.warnings, failed);
 	}
 }
@@ -405,6 +408,7 @@ findings_add_databases(const FindingCounts *sum, int n_databases,
 	counts.errors += sum->errors;
 	counts.warnings += sum->warnings;
 	n_checked = n_databases;
+	n_of_databases = sum->errors;
 	failed = names;
 }
 

@@ -69,8 +69,9 @@ extern void findings_begin_process(FindingCounts *sum);
 
 /*
  * In the parent: count the findings of children, which have listed them.  The
- * last line then contains the number of databases, unless it is 0, and the
- * names of databases with errors, or NULL.
+ * last line then contains the number of databases, unless it is 0.  If only
+ * children have found errors, it also contains the names of the databases
+ * with errors, unless names is NULL, because none or all have errors.
  */
 extern void findings_add_databases(const FindingCounts *sum, int n_databases,
 								   const char *names);

@@ -956,7 +956,9 @@ print_check(const ClusterAccount *account)
 		fprintf(out, "  free disk space: %s\n", units_size(available));
 	dry_run_print_times(options, bytes, options->expected_rate == 0 ? 0 :
 						(double) bytes / options->expected_rate, out);
-	findings_add_databases(&sum.checked, n, failed_names(account));
+	findings_add_databases(&sum.checked, n,
+						   count_states(account, CLUSTER_FAILED) < n ?
+						   failed_names(account) : NULL);
 	if (directory)
 		archive_space_check(directory, &need);
 }

@@ -657,7 +657,7 @@ check_connections(PGconn *conn, const ClusterSide *side, int jobs,
 		connection_limit_report_hidden(conn, at_least, needed);
 		return true;
 	}
-	connection_limit_report(PG_LOG_ERROR, conn, at_most, needed);
+	connection_limit_report(PG_LOG_ERROR, conn, &connections, at_most, needed);
 	pg_log_error_detail(ngettext("The run needs %d connection for jobs, and %d for databases (%d at a time).",
 								 "The run needs %d connections for jobs, and %d for databases (%d at a time).",
 								 jobs),
@@ -756,12 +756,12 @@ check_builds(PGconn *conn, int jobs, int builds, int n_databases)
 	int			n_runs = Min(jobs, n_databases);
 	int			sessions = needed_by(&target_side, jobs, n_databases);
 	int			needed = sessions + builds;
-	int			left = Min(connection_limit_left(conn, false).at_most,
-						   PG_INT32_MAX - 1) + 1;
+	ConnectionsLeft connections = connection_limit_left(conn, false);
+	int			left = Min(connections.at_most, PG_INT32_MAX - 1) + 1;
 
 	if (n_databases == 0 || left >= needed)
 		return;
-	connection_limit_report(PG_LOG_WARNING, conn, left, needed);
+	connection_limit_report(PG_LOG_WARNING, conn, &connections, left, needed);
 	pg_log_warning_detail(ngettext("The run needs %d connection for jobs, %d for databases (%d at a time), and %d for index builds.",
 								   "The run needs %d connections for jobs, %d for databases (%d at a time), and %d for index builds.",
 								   jobs),

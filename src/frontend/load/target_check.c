@@ -148,14 +148,16 @@ check_connections(PGconn *conn, int n_workers, int n_builds)
 		return;
 	if (left < n_workers)
 	{
-		connection_limit_report(PG_LOG_ERROR, conn, left, n_workers);
+		connection_limit_report(PG_LOG_ERROR, conn, &connections, left,
+								n_workers);
 		connection_limit_hint(PG_LOG_ERROR, conn, &connections, left);
 	}
 	else if (left >= needed)
 		connection_limit_report_hidden(conn, connections.at_least, needed);
 	else
 	{
-		connection_limit_report(PG_LOG_WARNING, conn, left, needed);
+		connection_limit_report(PG_LOG_WARNING, conn, &connections, left,
+								needed);
 		pg_log_warning_detail(ngettext("The run needs %d connection for jobs, and %d for index builds.",
 									   "The run needs %d connections for jobs, and %d for index builds.",
 									   n_workers),

@@ -503,11 +503,18 @@ connection_limit_left(PGconn *conn, bool of_database)
 }
 
 void
-connection_limit_report(int level, const PGconn *conn, int left, int needed)
+connection_limit_report(int level, const PGconn *conn,
+						const ConnectionsLeft *connections, int left, int needed)
 {
-	pg_log_generic(level, PG_LOG_PRIMARY,
-				   "server \"%s\" has only %d of %d needed connections left",
-				   connection_server_name(conn), left, needed);
+	if (connections->limit == CONNECTION_LIMIT_DATABASE)
+		pg_log_generic(level, PG_LOG_PRIMARY,
+					   "database \"%s\" on server \"%s\" has only %d of %d needed connections left",
+					   printable(PQdb(conn)), connection_server_name(conn), left,
+					   needed);
+	else
+		pg_log_generic(level, PG_LOG_PRIMARY,
+					   "server \"%s\" has only %d of %d needed connections left",
+					   connection_server_name(conn), left, needed);
 }
 
 void
@@ -558,7 +565,7 @@ connection_limit_check_tasks(PGconn *conn, int n_tasks, int n_sessions)
 
 	if (left.at_most >= n_sessions)
 		return;
-	connection_limit_report(PG_LOG_WARNING, conn, left.at_most, n_sessions);
+	connection_limit_report(PG_LOG_WARNING, conn, &left, left.at_most, n_sessions);
 	pg_log_warning_detail("Number of concurrent tasks: %d.", n_tasks);
 	pg_log_warning_hint("Run fewer tasks at a time.  A task without a connection exits with code 75 and can be run again.");
 	connection_limit_hint(PG_LOG_WARNING, conn, &left, 0);
@@ -571,7 +578,7 @@ connection_limit_check_workers(PGconn *conn, int n_workers, int n_servers)
 
 	if (left.at_most >= n_workers)
 		return;
-	connection_limit_report(PG_LOG_WARNING, conn, left.at_most, n_workers);
+	connection_limit_report(PG_LOG_WARNING, conn, &left, left.at_most, n_workers);
 	connection_limit_hint(PG_LOG_WARNING, conn, &left,
 						  left.at_most * n_servers);
 }

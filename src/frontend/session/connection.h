@@ -130,12 +130,14 @@ extern ConnectionsLeft connection_limit_read(const PGresult *res, int column);
 #define CONNECTIONS_BUILDS_HINT "If connections fail, use smaller numbers for --jobs or --index-jobs."
 
 /*
- * Report, as an error or a warning, that the server of a session has fewer
- * connections left than a run needs; or, as a warning, that this may be so,
- * because the role does not see which sessions are clients.
+ * Report, as an error or a warning, that the server of a session, or its
+ * database if that has the smallest limit, has fewer connections left than a
+ * run needs; or, as a warning, that this may be so, because the role does not
+ * see which sessions are clients.
  */
-extern void connection_limit_report(int level, const PGconn *conn, int left,
-									int needed);
+extern void connection_limit_report(int level, const PGconn *conn,
+									const ConnectionsLeft *connections,
+									int left, int needed);
 extern void connection_limit_report_hidden(const PGconn *conn, int at_least,
 										   int needed);
 

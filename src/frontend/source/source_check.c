@@ -108,15 +108,20 @@ check_connections(PGconn *conn, const PGresult *res, int n_workers)
 		connection_limit_report_hidden(conn, connections.at_least, n_workers);
 	else if (left == n_workers)
 	{
-		pg_log_warning("server \"%s\" has no spare connection",
-					   connection_server_name(conn));
+		if (connections.limit == CONNECTION_LIMIT_DATABASE)
+			pg_log_warning("database \"%s\" on server \"%s\" has no spare connection",
+						   printable(PQdb(conn)), connection_server_name(conn));
+		else
+			pg_log_warning("server \"%s\" has no spare connection",
+						   connection_server_name(conn));
 		pg_log_warning_detail("If the connection that holds the locks on all tables is lost, replacing it requires one more connection.");
 		connection_limit_hint(PG_LOG_WARNING, conn, &connections,
 							  n_workers - 1);
 	}
 	else if (left < n_workers)
 	{
-		connection_limit_report(PG_LOG_ERROR, conn, left, n_workers);
+		connection_limit_report(PG_LOG_ERROR, conn, &connections, left,
+								n_workers);
 		connection_limit_hint(PG_LOG_ERROR, conn, &connections,
 							  left > 0 ? Max(left - 1, 1) : 0);
 	}

@@ -506,8 +506,8 @@ static const char *const connections_texts[][3] = {
 	},
 	[CONNECTIONS_SOURCE_AT_MOST] = {
 		"  connections to the source: at most %d needed",
-		"  connections to the source: at most %d needed, %d free",
-		"  connections to the source: at most %d needed, %d to %d free"
+		"  connections to the source: at most %d needed, %d free on the server",
+		"  connections to the source: at most %d needed, %d to %d free on the server"
 	},
 	[CONNECTIONS_TARGET_AT_MOST] = {
 		"  connections to the target: at most %d needed",
