@@ -197,6 +197,7 @@ foreach my $width (80, 120)
 	my @others = map { "--exclude-database=$_" } qw(web postgres template1);
 	in_session('pg_pardump', '--all-databases', '--cluster-snapshot', @others, '--check', '-f', 'snapshot.dump');
 	in_session('pg_pardump', '--all-databases', '--cluster-snapshot', @others, '-f', 'snapshot.dump');
+	in_session('pg_pardump', '--all-databases', '--target', 'service=new', '--check');
 	in_session('pg_pardump', '--all-databases', '--target', 'service=new');
 	sql($new, 'postgres', "DROP DATABASE $_") foreach 'shop', 'web';
 	make_large();

@@ -480,6 +480,7 @@ typedef struct ClusterCopy
 	ClusterList list;
 	ClusterFilter *filter;
 	ClusterSnapshot *snapshot;	/* --cluster-snapshot; or NULL */
+	char	   *connections;	/* --check: the line about the source */
 	GlobalsApply globals;
 } ClusterCopy;
 
@@ -542,6 +543,9 @@ read_source(ClusterCopy *copy, const char *argv0)
 	else
 		text = read_globals(conn, copy->source, copy->options, argv0);
 	script = globals_script_parse(text);
+	if (copy->options->check)
+		copy->connections = cluster_source_connections(conn, copy->options,
+													   &copy->list);
 	cluster_session_close(conn);
 	interrupt_set_connection(copy->globals.conn);
 	return script;
@@ -564,10 +568,19 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 
 	copy->options = options;
 	progress_begin(options->progress, options->no_progress);
-	cluster_account_open(options, CLUSTER_COPY);
+	cluster_account_open(options, options->check ? CLUSTER_CHECK : CLUSTER_COPY);
 	script = read_source(copy, argv0);
 	cluster_list_refuse_existing(&copy->list, copy->globals.conn);
 	cluster_check_target(copy->globals.conn, options, copy->list.n);
+	if (options->check)
+	{
+		cluster_list_show_copy(copy->globals.conn, options, &copy->list,
+							   copy->connections);
+		cluster_session_close(copy->globals.conn);
+		cluster_snapshot_end(copy->snapshot);
+		findings_end();
+		return 0;
+	}
 	findings_report();
 	/* up to here nothing has been made */
 	run.snapshot = copy->snapshot;
@@ -950,9 +963,6 @@ cluster_restore(const Options *options, const char *argv0,
 	run.list = &restore->map->list;
 	if (options->check)
 	{
-		const FindingCounts none = {0};
-
-		findings_add_databases(&none, run.list->n, NULL);
 		cluster_notes_show(restore->notes, run.list,
 						   cluster_target_connections(restore->globals.conn,
 													  options, run.list));

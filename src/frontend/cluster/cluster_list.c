@@ -22,6 +22,7 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cluster/cluster_list.h"
+#include "cluster/globals.h"
 #include "process/worker_process.h"
 #include "session/session_settings.h"
 #include "source/row_filter.h"
@@ -800,4 +801,29 @@ cluster_target_connections(PGconn *conn, const Options *options,
 	return dry_run_connections(CONNECTIONS_TARGET_AT_MOST,
 							   needed_by(&target_side, options->jobs, list->n) +
 							   builds_of(options), &left);
+}
+
+/*
+ * The run of a database could only be checked if the roles that it requires
+ * existed on the target.
+ */
+void
+cluster_list_show_copy(PGconn *target, const Options *options,
+					   const ClusterList *list, const char *source_connections)
+{
+	uint64		bytes = 0;
+
+	for (int i = 0; i < list->n; i++)
+		bytes += list->databases[i].bytes;
+	findings_note(psprintf(ngettext("A run would copy %d database, %s with indexes, to server \"%s\":",
+									"A run would copy %d databases, %s with indexes, to server \"%s\":",
+									list->n), list->n, units_size(bytes),
+						   connection_server_name(target)));
+	findings_note(psprintf("  global objects: %s", globals_names(options)));
+	findings_note(psprintf("  jobs: %d", options->jobs));
+	findings_note(source_connections);
+	findings_note(cluster_target_connections(target, options, list));
+	if (options->cluster_snapshot)
+		findings_note("  snapshot of all databases: can be taken");
+	findings_note("  not checked: contents of databases, extensions and tablespaces on the target");
 }

@@ -449,8 +449,8 @@ own_options_check(const Options *options, const OptionTable *table)
 	option_rules_check(options, rules, lengthof(rules), table);
 	/* These conflict with what --all-databases does on a target anyway. */
 	copies = options->all_databases && options->target;
-	exclude(copies && options->check, "--all-databases", "--check",
-			"The roles that the databases require do not exist yet.");
+	exclude(copies && options->expected_rate != 0, "--all-databases",
+			"--expected-rate", "The check of a copy of all databases does not plan the copies of the databases.");
 	exclude(copies && options->create, "--all-databases", "-C/--create",
 			"--all-databases creates missing databases anyway.");
 	exclude(copies && options->clean, "--all-databases", "-c/--clean",
