@@ -275,11 +275,11 @@ no problems found\n\z/, 'a plan: by the extension');
 	make_database($node, 'planned_copy');
 	my ($rc, $out) = run_program('pg_pardump', '--check', @planned, '-j2', '--target', $node->connstr('planned_copy'));
 	is($rc, 0, 'a plan of a copy: exit code');
-	like($out, qr/\AA run would copy 2 tables, $sizes, into database "planned_copy":\n  large objects: 1\n  read by: .*\n  jobs: 2\n  connections to the source: 3 needed, \d+ free\n  connections to the target: at most 5 needed, \d+ free\nno problems found\n\z/,
+	like($out, qr/\AA run would copy 2 tables, $sizes, into database "planned_copy":\n  target: .*:\d+\n  large objects: 1\n  read by: .*\n  jobs: 2\n  connections to the source: 3 needed, \d+ free\n  connections to the target: at most 5 needed, \d+ free\nno problems found\n\z/,
 		'a plan of a copy');
 	($rc, $out) = run_program('pg_parrestore', '--check', '-d', $node->connstr('planned_copy'), '-j2', $archive);
 	is($rc, 0, 'a plan of a restore: exit code');
-	like($out, qr/\AA run would restore 2 tables, about \d+.* MB, into database "planned_copy":\n  archive: "\Q$archive\E", database "\w+", dumped \d{4}-\d\d-\d\d \d\d:\d\d\n  rows: [\d,]+, indexes and keys: \d+\n  large objects: 1\n  jobs: 2\n  connections to the target: at most 5 needed, \d+ free\nno problems found\n\z/,
+	like($out, qr/\AA run would restore 2 tables, about \d+.* MB, into database "planned_copy":\n  target: .*:\d+\n  archive: "\Q$archive\E", database "\w+", dumped \d{4}-\d\d-\d\d \d\d:\d\d\n  rows: [\d,]+, indexes and keys: \d+\n  large objects: 1\n  jobs: 2\n  connections to the target: at most 5 needed, \d+ free\nno problems found\n\z/,
 		'a plan of a restore');
 
 	# the list of problems is last, each with its lines

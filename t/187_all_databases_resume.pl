@@ -201,7 +201,7 @@ my $run;
 ($rc, my $out) = run_program(@command, '--resume', '--check', $dir);
 is($rc, 0, '--check: exit code');
 like($out, qr/^  restored by earlier runs: 1 database$/m, '--check: what is done');
-like($out, qr/^A run would restore \d databases, \d\S* \S+ with indexes:\n  global objects: roles, tablespaces\n(?:  .*\n)*  crm: new database, \d.*$/m, '--check: what is not');
+like($out, qr/^A run would restore \d databases, \d\S* \S+ with indexes:\n  target: .*:\d+\n  global objects: roles, tablespaces\n(?:  .*\n)*  crm: new database, \d.*$/m, '--check: what is not');
 like($out, qr/^  jobs: \d+\n  connections to the target: at most \d+ needed, \d+ free\n  progress table: $notes\.databases in database "postgres"\n  not checked: .*\nno problems found$/m, '--check: the table, and the sum');
 is(note_of($target, 'shop'), 'ending', '--check: changes nothing');
 

@@ -815,10 +815,10 @@ cluster_list_show_copy(PGconn *target, const Options *options,
 
 	for (int i = 0; i < list->n; i++)
 		bytes += list->databases[i].bytes;
-	findings_note(psprintf(ngettext("A run would copy %d database, %s with indexes, to server \"%s\":",
-									"A run would copy %d databases, %s with indexes, to server \"%s\":",
-									list->n), list->n, units_size(bytes),
-						   connection_server_name(target)));
+	findings_note(psprintf(ngettext("A run would copy %d database, %s with indexes:",
+									"A run would copy %d databases, %s with indexes:",
+									list->n), list->n, units_size(bytes)));
+	findings_note(psprintf("  target: %s", connection_server_name(target)));
 	findings_note(psprintf("  global objects: %s", globals_names(options)));
 	findings_note(psprintf("  jobs: %d", options->jobs));
 	findings_note(source_connections);

@@ -602,6 +602,7 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list,
 	findings_note(psprintf(ngettext("A run would restore %d database, %s with indexes:",
 									"A run would restore %d databases, %s with indexes:",
 									list->n), list->n, units_size(bytes)));
+	findings_note(psprintf("  target: %s", connection_server_name(notes->lock)));
 	findings_note(psprintf("  global objects: %s", globals_names(notes->options)));
 	for (int i = 0; i < list->n; i++)
 	{

@@ -639,13 +639,16 @@ copy_database(const Options *options, const char *argv0)
 		/* the run would create the one that its session is not in yet */
 		const char *database = options->create ? copy->plan.origin->database :
 			pg_strdup(PQdb(copy->target.conn));
+		char	   *facts = psprintf("  target: %s\n",
+									 connection_server_name(copy->target.conn));
 
 		progress_end();
 		leader_close(&copy->source);
 		session_close(copy->target.conn);
 		dry_run_print_sums(options, &copy->plan, NULL,
 						   Max(copy->run.n_servers, 1),
-						   &copy->source.rights.connections, &left, database, NULL);
+						   &copy->source.rights.connections, &left, database,
+						   facts);
 		findings_end();
 		return;
 	}

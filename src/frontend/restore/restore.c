@@ -371,12 +371,13 @@ complete_target(Restore *restore)
 }
 
 /*
- * For --check, lines about the archive: what it was made from and when, as
- * pg_dump notes it (in the time zone of its session), and what a run would
- * load and build.  Only a manifest contains the number of rows.  Owned.
+ * For --check, lines about the target and the archive: what it was made from
+ * and when, as pg_dump notes it (in the time zone of its session), and what a
+ * run would load and build.  Only a manifest contains the number of rows.
+ * Owned.
  */
 static char *
-describe_archive(const Restore *restore)
+describe_check(const Restore *restore)
 {
 	const DumpTables *tables = restore->run.plan->tables;
 	const Toc  *toc = restore->archive->toc;
@@ -389,7 +390,8 @@ describe_archive(const Restore *restore)
 								  &n_entries, &n_indexes));
 	for (int i = 0; i < tables->n_tables; i++)
 		rows += tables->tables[i].est_rows;
-	appendPQExpBufferStr(&text, "  archive: ");
+	appendPQExpBuffer(&text, "  target: %s\n  archive: ",
+					  connection_server_name(restore->target.conn));
 	if (restore->options.pipe_command == NULL)
 		appendPQExpBuffer(&text, "\"%s\", ", printable(restore->options.restore));
 	if (toc->dbname)
@@ -516,10 +518,11 @@ restore_database(const Options *options, const char *argv0)
 
 		char	   *database = pg_strdup(restore->new_name ? restore->new_name :
 										 PQdb(restore->target.conn));
+		char	   *facts = describe_check(restore);
 
 		session_close(restore->target.conn);
 		dry_run_print_sums(options, restore->run.plan, NULL, 0, NULL, &left,
-						   database, describe_archive(restore));
+						   database, facts);
 		findings_end();
 		return 0;
 	}
