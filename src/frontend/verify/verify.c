@@ -514,7 +514,7 @@ print_summary(const VerifyRun *run)
 
 	run_figures_append(&text, &figures, RUN_VERIFY, run_clock_seconds(), true);
 	fprintf(event_log_text_output(), run->manifest ?
-			"verified archive \"%s\":\n  %s\n" :
+			"verified archive \"%s\":\n  %s\nno problems found\n" :
 			"verified archive \"%s\" without a manifest:\n  %s\n",
 			printable(run->directory), text.data);
 	termPQExpBuffer(&text);
