@@ -165,7 +165,7 @@ my $copy = start_cluster('faults_copy');
 	kill_first($run);
 	gone_ok($copy, $run);
 	$gate->();
-	told_ok($run, 'copy', 'copy', qr/error: could not copy 1 of 5 databases\n.*detail: Failed databases: "largest"\.\n.*detail: The copies of the other databases are complete\.$/m);
+	told_ok($run, 'copy', 'copy', qr/error: could not copy 1 of 5 databases\n.*detail: Failed databases: "largest"\.\n.*detail: The copies of the other databases are complete\.\n.*hint: .* --create --clean --target=CONNINFO "largest"$/m);
 	complete_ok($copy, 'copy', qw(middle smallest));
 	is(value($copy, 'largest', q{SELECT count(*) FROM gated}), 0, 'copy: the other database has definitions but no rows');
 	is(scalar(() = $run->{out} =~ /^\[\d\/5\] \w+: \d+ tables?, /mg), 4, 'copy: four lines of what was copied');

@@ -616,7 +616,8 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 		pg_log_error_detail("The copies of the other databases are complete.");
 		pg_log_error_hint(options->cluster_snapshot ?
 						  "Fix the cause, and copy all databases again into an empty cluster.  A copy of a single database would have another snapshot." :
-						  "Fix the cause, and copy each failed database alone: pg_pardump --create --clean --target=CONNINFO DATABASE");
+						  "Fix the cause, and copy each failed database alone; --clean drops the database on the target first: pg_pardump --create --clean --target=CONNINFO %s",
+						  n_failed == 1 && is_plain_word(names.data) ? names.data : "DATABASE");
 	}
 	return copy->globals.n_errors + n_failed > 0 ? 1 : 0;
 }
