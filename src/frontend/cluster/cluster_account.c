@@ -707,7 +707,7 @@ print_snapshot(const ClusterAccount *account, FILE *out)
 		return;
 	time = printable(snapshot->time);
 	if (snapshot->lsn)
-		fprintf(out, "  snapshot: %s, WAL position at most %s\n", time, snapshot->lsn);
+		fprintf(out, "  snapshot: %s, no changes after WAL position %s\n", time, snapshot->lsn);
 	else if (snapshot->replay_lsn)
 		fprintf(out, "  snapshot: %s, replay position %s\n", time, snapshot->replay_lsn);
 	else
