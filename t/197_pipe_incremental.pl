@@ -223,7 +223,7 @@ foreach my $try (
 	my ($what, $damage, $reason) = @$try;
 	my $old = $damage ? damaged($tue, $damage) : $without;
 	my $dir = piped_ok($what, $old, options => ['--retries=0'],
-		message => qr/\Apg_pardump: warning: cannot reuse archive "cat \Q$old\E\/%f 2>\/dev\/null"\npg_pardump: detail: $reason\.\npg_pardump: detail: All rows will be dumped\.\n\z/);
+		message => qr/\Apg_pardump: warning: cannot reuse archive "cat \Q$old\E\/%f 2>\/dev\/null"\npg_pardump: detail: $reason\.\npg_pardump: detail: All rows will be dumped\.\npg_pardump: hint: The new archive contains fingerprints, .*\n\z/);
 	how_ok($dir, $what, qr/^\.+$/, @fingerprinted);
 	is(scalar(grep { !$_->{Fingerprint} } row_files($dir, 'docs')), 0, "$what: fingerprints for the next dump");
 }

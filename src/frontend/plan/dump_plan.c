@@ -194,7 +194,10 @@ plan_fingerprints(DumpPlan *plan, PGconn *conn, const Options *options)
 	if (plan->previous)
 		spec->key = plan->previous->manifest->fingerprint_key;
 	else
+	{
 		previous_archive_warn(options->incremental, problem);
+		pg_log_warning_hint("The new archive contains fingerprints, so the next incremental dump can reuse its files.");
+	}
 }
 
 void

@@ -115,7 +115,7 @@ sub incremental
 sub previous_unused
 {
 	my ($previous, $reason) = @_;
-	return qr/\A(pg_pardump: warning: cannot record fingerprints\n(?:pg_pardump: (?:detail|hint): .*\n){3})?pg_pardump: warning: cannot reuse archive "\Q$previous\E"\npg_pardump: detail: $reason\.\npg_pardump: detail: All rows will be dumped\.\n\z/;
+	return qr/\A(pg_pardump: warning: cannot record fingerprints\n(?:pg_pardump: (?:detail|hint): .*\n){3})?pg_pardump: warning: cannot reuse archive "\Q$previous\E"\npg_pardump: detail: $reason\.\npg_pardump: detail: All rows will be dumped\.\n(?:pg_pardump: hint: The new archive contains fingerprints, .*\n)?\z/;
 }
 
 # incremental_ok($node, $db, 'what', $previous, options => [...], warning => regex of all
