@@ -15,6 +15,9 @@ use PardumpBackup::Message qw(show report messages_of read_events printable quot
 use PardumpBackup::Programs qw(dump_options dump_with_pg_pardump);
 use PardumpBackup::Store qw(now time_name belongs_to expired);
 
+# The number of bytes from which on there is a hint, as ADVICE_BYTES in src/frontend/status/summary.h.
+use constant HINT_BYTES => 64 * 1024 * 1024;
+
 our @EXPORT_OK = qw(run_check check_database count_expired print_sums report_verdict);
 
 # The bytes of the tables, and how they would be read.
@@ -44,9 +47,9 @@ sub print_database
 # Calls a function that runs "pg_pardump --check" with {output} and {status}, and with an
 # option, which must come last, because "options" may contain another --log-json.  Adds the
 # number of warnings in pg_pardump's event log to the sums.  With -v, shows what it has printed;
-# without -v only errors, warnings and hints.  Before, calls the function $plan
-# with the events of the check and of the plan.  Dies if the check failed; with a function $plan,
-# and after errors, without a message.
+# without -v only errors, warnings and hints.  Before, calls the function $plan with the events of
+# the check and of the plan.  Dies if the check failed; with a function $plan, and after errors,
+# without a message.
 sub run_check
 {
 	my ($config, $sums, $database, $function, $plan) = @_;
@@ -61,9 +64,9 @@ sub run_check
 	my %events = map { $_->{event} => $_ } @events;
 	$sums->{warnings} += $events{check}{warnings} // 0;
 	$plan->(@events{qw(check check_plan)}) if $plan;
-	# the plan begins with a line with a colon at its end, before indented lines, and its hints
-	# are no events; without events, the log could not be opened
-	print STDERR $config->{verbose} || !@events ? $text : $events{check_plan} && $text =~ /\A(.*?)^\S[^\n]*:\n (.*)/ms ? ($1, $2 =~ /^(hint: .*\n)/mg) : '';
+	# hints without an error or a warning are not in the event log; without events, it could not
+	# be opened
+	print STDERR $config->{verbose} || !@events ? $text : $text =~ /^hint: .*\n/mg;
 	show(@$_, $database) foreach $config->{verbose} ? () : messages_of(@events);
 	die $plan && $events{check}{errors} && $status ? "\n" : $error if defined $error;
 	return;
@@ -132,6 +135,8 @@ sub print_sums
 	print STDERR '  free disk space: ', size_text($sums->{free_bytes}), "\n" if defined $sums->{free_bytes};
 	print STDERR '  expected time of the dumps: about ', duration_text($sums->{expected_seconds}), "\n" if $sums->{expected_seconds};
 	print STDERR "  old backups to remove: $sums->{expired}\n" if defined $sums->{expired};
+	print STDERR "hint: Using 1 worker for about $size; set \"jobs\" in the configuration to run more.\n"
+	  if !$config->{jobs_given} && $sums->{expected_bytes} >= HINT_BYTES;
 	return if !defined $sums->{free_bytes} || $archives - $reused <= $sums->{free_bytes};
 	report('warning', "the file system of directory \"$config->{directory}\" might be too small for the archives of all databases\n"
 		  . "hint: Specify a directory of a larger file system, or remove old backups.\n");

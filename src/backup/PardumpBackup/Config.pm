@@ -374,7 +374,7 @@ sub read_config
 	# A statement that waits for the locks of the snapshot keeps the dump waiting, and all
 	# statements on the table after it.  It never gets its lock while the dump waits.
 	my $timeout = $config{lock_wait_timeout} // ($config{cluster_snapshot} ? '5s' : $DEFAULTS{lock_wait_timeout});
-	return ({ %DEFAULTS, %config, file => $file, table_lock_timeout => $timeout }, @wrong);
+	return ({ %DEFAULTS, %config, file => $file, jobs_given => defined $config{jobs}, table_lock_timeout => $timeout }, @wrong);
 }
 
 1;
