@@ -70,11 +70,11 @@ $names[1]  2027-01-16 08:00  2 d      N kB  verified  2027-01-19  "a, b", caf\xc
 $names[2]  2027-01-17 08:00  27 h     N kB  verified  2027-01-20  "a, b", caf\xc3\xa9, odd name, shop
 $names[3]  2027-01-18 08:00  3 h      N kB  verified  2027-01-21  "a, b", caf\xc3\xa9, odd name, shop
 END
-is(shown(6, $file) =~ s/^.*\n//r =~ s/^.*(verified +(?:next run|after \d backups?)).*$/$1/mgr, <<"END", 'when dates have passed');
+is(shown(6, $file) =~ s/^.*\n//r =~ s/^.*(verified +(?:next run|after \d more backups?)).*$/$1/mgr, <<"END", 'when dates have passed');
 verified  next run
 verified  next run
-verified  after 1 backup
-verified  after 2 backups
+verified  after 1 more backup
+verified  after 2 more backups
 END
 
 my $listed = backups_of(3.125, $file);
@@ -109,7 +109,7 @@ foreach my $try ([ 80, "\"a, b\", caf\xc3\xa9 and 2 more" ], [ 100, "\"a, b\", c
 	local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 3.125 * DAY;
 	my ($rc, $shown) = run_on_terminal($columns, 'pg_pardump_backup', '--list', $file);
 	is($rc, 0, "$columns columns: exit code");
-	my @ends = map { s/\r//gr =~ s/.*(?:next run|\d backups?|-\d\d) +//r } grep { /^2027/ } split /\n/, $shown;
+	my @ends = map { s/\r//gr =~ s/.*(?:next run|more backups?|-\d\d) +//r } grep { /^2027/ } split /\n/, $shown;
 	is_deeply(\@ends, [ ($names) x 4 ], "$columns columns") or diag($shown);
 }
 
@@ -219,7 +219,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 {
 	my ($file, $dir) = backup_config($node, 'database = shop', 'pipe = cat >%D/%f');
 	night_ok($file, 0);
-	like(shown(1, $file), qr/^$names[0]  2027-01-15 08:00  24 h        -  not verified  after 7 backups  shop$/m, 'pipe: the table');
+	like(shown(1, $file), qr/^$names[0]  2027-01-15 08:00  24 h        -  not verified  after 7 more backups  shop$/m, 'pipe: the table');
 	my ($found) = @{ backups_of(1, $file) };
 	is_deeply([ @$found{qw(bytes status verified pipe)} ], [ undef, 'not verified', undef, JSON::PP::true ], 'pipe: JSON');
 	my ($rc, $out, $err) = run_backup($now, '--verify', 'latest', $file);

@@ -344,7 +344,7 @@ my @chunks = ('incremental = yes', 'compress = none', 'options = --chunk-size=19
 	is(scalar(reused($archive->(7))), 0, 'damage that is known: all rows are dumped');
 	my @kept = complete_backups($dir, 'shop');
 	is_deeply([ scalar(@kept), @kept[ 1, 2 ] ], [ 3, map { time_name($now + $_ * DAY) } 6, 7 ], 'damage that is known: two other backups are kept');
-	like((run_backup($now + 7 * DAY, '--list', $file))[1], qr/  verified      after 1 backup .*\n.*  DAMAGED       after 1 backup .*\n.* not verified  after 2 backups /, 'damage that is known: --list');
+	like((run_backup($now + 7 * DAY, '--list', $file))[1], qr/  verified      after 1 more backup .*\n.*  DAMAGED       after 1 more backup .*\n.* not verified  after 2 more backups /, 'damage that is known: --list');
 	is((run_backup($now + 8 * DAY, $file))[0], 0, 'damage that is known: the run after the next');
 	cmp_ok(scalar(reused($archive->(8))), '>', 0, 'damage that is known: files are reused again');
 	is_deeply([ complete_backups($dir, 'shop') ], [ map { time_name($now + $_ * DAY) } 7, 8 ], 'damage that is known: then it is removed');

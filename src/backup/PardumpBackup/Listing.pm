@@ -77,7 +77,7 @@ sub expiry_text
 	return 'never' if !$keeps;
 	return 'DATE' if defined $keeps->{until} && $keeps->{until} > now();
 	return 'next run' if !$keeps->{newer};
-	return counted('after %s backup', 'after %s backups', $keeps->{newer});
+	return counted('after %s more backup', 'after %s more backups', $keeps->{newer});
 }
 
 # Characters on a terminal, as far as there is one for each code point.
