@@ -163,7 +163,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	close $fh or die "could not write \"$data\": $!";
 	my $damaged = qr/^pg_pardump_backup: error: backup "shop\/$names[1]" is damaged$/m;
 	my @sum = ('checked 16 backups (good: 15, damaged: 1, unreadable: 0)', "  damaged: shop/$names[1]");
-	verify_ok('a damaged one', 1, "$sum[0]\n$sum[1]\n", qr/\A$damaged\n.*detail: File ".*" of table public\.t is damaged\.\n(?:.*detail: .*\n)*.*hint: Run "pg_pardump_backup \Q$file\E" to make a new backup now, and keep the other backups of this database\.  To restore the last one without known damage, run "pg_pardump_backup --restore shop\/$names[3] \Q$file\E"\.\n\z/);
+	verify_ok('a damaged one', 1, "$sum[0]\n$sum[1]\n", qr/\A$damaged\n.*detail: File ".*" of table public\.t is damaged\.\n(?:.*detail: .*\n)*.*hint: To make a new backup now, run "pg_pardump_backup \Q$file\E"\.  Like every run, this removes old backups as keep_last and keep_days specify\.  To restore the last backup without known damage, run "pg_pardump_backup --restore shop\/$names[3] \Q$file\E"\.\n\z/);
 	like((run_backup($now + 4 * DAY, '--verify', $file))[1], qr/^\[8\/16\] shop\/$names[1]: DAMAGED, /m, 'a damaged one: its line');
 	{
 		local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 4 * DAY;

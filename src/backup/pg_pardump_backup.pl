@@ -751,8 +751,8 @@ sub complain_of_damage
 	my $new = "pg_pardump_backup $config->{file}";
 
 	complain('backup ' . title($backup) . " is damaged\n$details"
-		  . ($other ? sprintf("hint: Run \"%s\" to make a new backup now, and keep the other backups of this database."
-				. "  To restore the last one without known damage, run \"pg_pardump_backup --restore %s %s\".\n", $new, shell_quoted(name_of($other)), $config->{file})
+		  . ($other ? sprintf("hint: To make a new backup now, run \"%s\".  Like every run, this removes old backups as keep_last and keep_days specify."
+				. "  To restore the last backup without known damage, run \"pg_pardump_backup --restore %s %s\".\n", $new, shell_quoted(name_of($other)), $config->{file})
 			: "hint: Run \"$new\" to make a new backup now.  This database has no other backup without known damage.  Check the disk or the store.\n"));
 	return;
 }
