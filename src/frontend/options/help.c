@@ -324,7 +324,9 @@ STALL_TIMEOUT_OPTION
 
 "\nOptions for incremental dumps:\n"
 "  --incremental=DIRECTORY      reuse unchanged files of the archive in\n"
-"                               DIRECTORY; the new archive is complete\n"
+"                               DIRECTORY, which was dumped with\n"
+"                               --manifest-fingerprints or --incremental; the\n"
+"                               new archive is complete\n"
 "  --incremental-by=fingerprints|wal-summaries\n"
 "                               how to detect changes (default: fingerprints;\n"
 "                               summaries need PostgreSQL 17)\n"
@@ -529,6 +531,7 @@ help_print(const char *progname)
 	printf("  %s -f DIRECTORY [OPTION]... [DBNAME]\n", progname);
 	printf("  %s --target=CONNINFO [OPTION]... [DBNAME]\n", progname);
 	printf("  %s --compare-with=CONNINFO|DIRECTORY [OPTION]... [DBNAME]\n", progname);
+	printf("  %s --check [OPTION]... [DBNAME]\n", progname);
 	printf("  %s --verify=DIRECTORY [OPTION]...\n", progname);
 	printf("  %s --verify --pipe=COMMAND [OPTION]...\n", progname);
 	printf("  %s --all-databases -f DIRECTORY|--target=CONNINFO [OPTION]...\n",
