@@ -173,6 +173,7 @@ foreach my $width (80, 120)
 	system_or_bail('pg_pardump', @chunks, '--manifest-fingerprints', '-f', 'monday.dump', '--no-progress', 'shop');
 	in_session('pg_pardump', @chunks, '--incremental=monday.dump', '-f', 'tuesday.dump', 'shop');
 	in_session('pg_pardump', '--verify=shop.dump', '-j2');
+	in_session('pg_pardump', '--check', @chunks, '--target', 'dbname=copy', 'shop');
 	in_session('pg_pardump', @chunks, '--target', 'dbname=copy', 'shop');
 	in_session('pg_pardump', @chunks, '--compare-with', 'dbname=copy', 'shop');
 	sql($node, 'copy', q{UPDATE orders SET note = 'changed' WHERE id = 7});
