@@ -504,7 +504,8 @@ connection_limit_left(PGconn *conn, bool of_database)
 
 void
 connection_limit_report(int level, const PGconn *conn,
-						const ConnectionsLeft *connections, int left, int needed)
+						const ConnectionsLeft *connections, int left,
+						int needed)
 {
 	if (connections->limit == CONNECTION_LIMIT_DATABASE)
 		pg_log_generic(level, PG_LOG_PRIMARY,
