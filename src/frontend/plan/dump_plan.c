@@ -99,7 +99,11 @@ choose_compressor(DumpPlan *plan, const Options *options, const PGconn *conn)
 	{
 		pg_log_error("compression on the server requires extension pg_pardump");
 		pg_log_error_detail("%s", message_sentence(plan->extension->missing));
-		pg_fatal_hint("Run CREATE EXTENSION pg_pardump or ALTER EXTENSION pg_pardump UPDATE, or compress in the workers (--compress=client-%s).",
+		pg_fatal_hint(!plan->extension->is_there ?
+					  "Run CREATE EXTENSION pg_pardump; in the database, or compress in the workers (--compress=client-%s)." :
+					  plan->extension->is_older ?
+					  "Run ALTER EXTENSION pg_pardump UPDATE; in the database, or compress in the workers (--compress=client-%s)." :
+					  "Compress in the workers (--compress=client-%s).",
 					  compress_method_name(plan->compress.method));
 	}
 	spec = pg_malloc(COMPRESS_SPEC_ERROR_BYTES);
@@ -159,7 +163,12 @@ report_missing(const DumpPlan *plan, const Options *options)
 	pg_log_warning("cannot record fingerprints");
 	pg_log_warning_detail("%s", detail);
 	pg_log_warning_detail("A later incremental dump cannot reuse files of this archive.");
-	pg_log_warning_hint("Run CREATE EXTENSION pg_pardump; or ALTER EXTENSION pg_pardump UPDATE;");
+	if (options->no_extension)
+		pg_log_warning_hint("Run the command without --no-extension.");
+	else if (!plan->extension->is_there)
+		pg_log_warning_hint("Run CREATE EXTENSION pg_pardump; in the database.");
+	else if (plan->extension->is_older)
+		pg_log_warning_hint("Run ALTER EXTENSION pg_pardump UPDATE; in the database.");
 	if (options->incremental)
 		previous_archive_warn(options->incremental, plan->extension->missing);
 }
