@@ -310,7 +310,7 @@ SH
 
 {
 	my ($file, $dir) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes');
-	my $missing = qr/^pg_pardump: error: option --cluster-snapshot requires extension pg_pardump in every database\npg_pardump: detail: Database "third" cannot be dumped with this option: the database has no extension pg_pardump\.$/m;
+	my $missing = qr/^pg_pardump: error: option --cluster-snapshot requires extension pg_pardump in every database\npg_pardump: detail: Database "third" cannot be dumped with this option\.\npg_pardump: detail: The database has no extension pg_pardump\.$/m;
 	is(night($file, [])->{rc}, 0, 'a run with the extension');
 	my @older = map { path_of($dir, $_) } @all;
 	sql($node, 'third', 'DROP EXTENSION pg_pardump');
@@ -324,7 +324,7 @@ SH
 	ended_ok($node, $dir, 'a database without the extension');
 	my ($rc, $out, $err) = run_backup(now(), '--check', $file);
 	is($rc, 1, '--check finds a database without the extension: exit code');
-	like($err, qr/^pg_pardump_backup: error: option --cluster-snapshot requires extension pg_pardump in every database\n.*detail: Database "third" cannot be dumped with this option: the database has no extension pg_pardump\.$/m,
+	like($err, qr/^pg_pardump_backup: error: option --cluster-snapshot requires extension pg_pardump in every database\n.*detail: Database "third" cannot be dumped with this option\.\n.*detail: The database has no extension pg_pardump\.$/m,
 		'--check finds a database without the extension: message');
 	like($err, qr/^pg_pardump_backup: error: could not take a snapshot of all databases$/m, '--check finds a database without the extension: what it prevents');
 

@@ -204,7 +204,7 @@ sub refused_ok
 
 sql($node, $_, 'DROP EXTENSION pg_pardump') foreach qw(second template1);
 refused_ok('databases without the extension',
-	qr/^pg_pardump: error: option --cluster-snapshot requires extension pg_pardump in every database\npg_pardump: detail: Database "template1" cannot be dumped with this option: the database has no extension pg_pardump\.\npg_pardump: detail: Database "second" cannot be dumped with this option: .*\npg_pardump: hint: Run CREATE EXTENSION pg_pardump in each database without it\.\npg_pardump: hint: To leave out databases, use --exclude-database\./);
+	qr/^pg_pardump: error: option --cluster-snapshot requires extension pg_pardump in every database\npg_pardump: detail: Database "template1" cannot be dumped with this option\.\npg_pardump: detail: The database has no extension pg_pardump\.\npg_pardump: detail: Database "second" cannot be dumped with this option\.\npg_pardump: detail: .*\npg_pardump: hint: Run CREATE EXTENSION pg_pardump in each database without it\.\npg_pardump: hint: To leave out databases, use --exclude-database\./);
 ($rc, $err, $dir, my $list) = dump_all($node, '--cluster-snapshot', '--check');
 is("$rc $err", '1 ', 'databases without the extension: --check finds it');
 like($list, qr/\Aerror: option --cluster-snapshot requires extension pg_pardump in every database\n(?:  .*\n)+1 problem found \(errors: 1, warnings: 0\); a run would fail\n\z/,

@@ -161,19 +161,22 @@ sql($node, 'second', q{UPDATE pg_extension SET extversion = '0.9' WHERE extname 
 sql($node, 'template1', 'ALTER EXTENSION pg_pardump DROP FUNCTION pardump.pg_pardump_adopt_snapshot(text)');
 nothing_made_ok('databases without the right extension',
 	qr/\Apg_pardump: error: option --cluster-snapshot requires extension pg_pardump in every database
-pg_pardump: detail: Database "template1" cannot be dumped with this option: pg_pardump_adopt_snapshot does not belong to extension pg_pardump\.
-pg_pardump: detail: Database "first" cannot be dumped with this option: the database has no extension pg_pardump\.
-pg_pardump: detail: Database "second" cannot be dumped with this option: extension pg_pardump has version 0\.9, not 1\.0\.
+pg_pardump: detail: Database "template1" cannot be dumped with this option\.
+pg_pardump: detail: Object pg_pardump_adopt_snapshot does not belong to extension pg_pardump\.
+pg_pardump: detail: Database "first" cannot be dumped with this option\.
+pg_pardump: detail: The database has no extension pg_pardump\.
+pg_pardump: detail: Database "second" cannot be dumped with this option\.
+pg_pardump: detail: Extension pg_pardump has version 0\.9, not 1\.0\.
 pg_pardump: hint: Run CREATE EXTENSION pg_pardump in each database without it\.
 pg_pardump: hint: Run ALTER EXTENSION pg_pardump UPDATE in each database with an older version\.
 pg_pardump: hint: To leave out databases, use --exclude-database\.
 \z/, dump_all($node, '--cluster-snapshot'));
 sql($node, 'first', 'CREATE EXTENSION pg_pardump');
 nothing_made_ok('no database lacks the extension',
-	qr/Database "second" cannot be dumped with this option: .*\npg_pardump: hint: Run ALTER EXTENSION/,
+	qr/Database "second" cannot be dumped with this option\.\npg_pardump: detail: .*\npg_pardump: hint: Run ALTER EXTENSION/,
 	dump_all($node, '--cluster-snapshot', '--exclude-database=template1'));
 nothing_made_ok('neither CREATE nor ALTER EXTENSION helps',
-	qr/\A.*\n.*Database "template1" cannot be dumped with this option: .*\npg_pardump: hint: To leave out databases, use --exclude-database\./,
+	qr/\A.*\n.*Database "template1" cannot be dumped with this option\.\npg_pardump: detail: .*\npg_pardump: hint: To leave out databases, use --exclude-database\./,
 	dump_all($node, '--cluster-snapshot', '--exclude-database=second'));
 sql($node, 'second', q{UPDATE pg_extension SET extversion = '1.0' WHERE extname = 'pg_pardump'});
 sql($node, 'template1', 'ALTER EXTENSION pg_pardump ADD FUNCTION pardump.pg_pardump_adopt_snapshot(text)');

@@ -341,7 +341,7 @@ reopen_extra();
 	my $what = 'a database is created without the extension';
 	my $run = run_held($primary, $export, sub { sql($primary, 'postgres', 'CREATE DATABASE new TEMPLATE template0') });
 	is($run->{rc}, 1, "$what: exit code");
-	like($run->{err}, qr/^pg_pardump: detail: Database "new" cannot be dumped with this option: the database has no extension pg_pardump\.$/m, "$what: it is named");
+	like($run->{err}, qr/^pg_pardump: detail: Database "new" cannot be dumped with this option\.\npg_pardump: detail: The database has no extension pg_pardump\.$/m, "$what: it is named");
 	ok(!-e $run->{dir}, "$what: nothing is made");
 	sql($primary, 'postgres', 'DROP DATABASE new');
 }

@@ -198,7 +198,7 @@ foreach my $try (
 sql($node, 'second', 'DROP EXTENSION pg_pardump');
 ($rc, $out, $err) = run_program(keeper_command($none));
 is("$rc$out", '1', 'a database without the extension: exit code');
-like($err, qr/error: option --cluster-snapshot requires extension pg_pardump in every database\npg_pardump: detail: Database "second" cannot be dumped with this option: the database has no extension pg_pardump\.\n/,
+like($err, qr/error: option --cluster-snapshot requires extension pg_pardump in every database\npg_pardump: detail: Database "second" cannot be dumped with this option\.\npg_pardump: detail: The database has no extension pg_pardump\.\n/,
 	'a database without the extension: message');
 
 done_testing();

@@ -239,8 +239,9 @@ require_extension(const ClusterSnapshot *snapshot)
 		if (n_missing++ == 0)
 			pg_log_error("option %s requires extension pg_pardump in every database",
 						 "--cluster-snapshot");
-		pg_log_error_detail("Database \"%s\" cannot be dumped with this option: %s.",
-							printable(guard->database->name), extension->missing);
+		pg_log_error_detail("Database \"%s\" cannot be dumped with this option.",
+							printable(guard->database->name));
+		pg_log_error_detail("%s", message_sentence(extension->missing));
 		is_absent |= !extension->is_there;
 		is_older |= extension->is_older;
 	}
