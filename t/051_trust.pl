@@ -213,19 +213,19 @@ foreach my $try (
 	[ 'every role may create objects in the schema of extension pg_pardump', 'GRANT CREATE ON SCHEMA pardump TO PUBLIC' ],
 	[ 'extension pg_pardump is not in the schema pardump',
 		q{UPDATE pg_extension SET extnamespace = 'public'::regnamespace WHERE extname = 'pg_pardump'} ],
-	[ 'pg_pardump_read of extension pg_pardump is owned by role "app"',
+	[ 'object pg_pardump_read of extension pg_pardump is owned by role "app"',
 		'ALTER FUNCTION pardump.pg_pardump_read OWNER TO app' ],
-	[ 'pg_pardump_lock of extension pg_pardump is owned by role "app"',
+	[ 'object pg_pardump_lock of extension pg_pardump is owned by role "app"',
 		'ALTER TABLE pardump.pg_pardump_lock OWNER TO app' ],
-	[ 'pg_pardump_chunks does not belong to extension pg_pardump',
+	[ 'object pg_pardump_chunks does not belong to extension pg_pardump',
 		'ALTER EXTENSION pg_pardump DROP FUNCTION pardump.pg_pardump_chunks', [], 'a function that is not a member' ],
-	[ 'pg_pardump_lock does not belong to extension pg_pardump',
+	[ 'object pg_pardump_lock does not belong to extension pg_pardump',
 		'ALTER EXTENSION pg_pardump DROP TABLE pardump.pg_pardump_lock', [], 'a table that is not a member' ],
-	[ 'pg_pardump_read does not belong to extension pg_pardump', 'CREATE OR REPLACE FUNCTION
+	[ 'object pg_pardump_read does not belong to extension pg_pardump', 'CREATE OR REPLACE FUNCTION
 		pardump.pg_pardump_read(relation regclass, columns name[], start_block bigint, end_block bigint,
 			compression text, format text DEFAULT \'text\') RETURNS SETOF bytea LANGUAGE sql AS \'SELECT NULL::bytea\'',
 		[], 'another language' ],
-	[ 'pg_pardump_last_read does not belong to extension pg_pardump', 'CREATE OR REPLACE FUNCTION
+	[ 'object pg_pardump_last_read does not belong to extension pg_pardump', 'CREATE OR REPLACE FUNCTION
 		pardump.pg_pardump_last_read(OUT rows bigint, OUT bytes bigint)
 			AS \'$libdir/pg_pardump\', \'pg_pardump_read\' LANGUAGE C', [], 'another function of the library' ],
 	[ 'extension pg_pardump is incomplete', 'ALTER EXTENSION pg_pardump DROP TABLE pardump.pg_pardump_lock;

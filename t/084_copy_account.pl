@@ -147,7 +147,7 @@ foreach my $way (
 	[ 'a longer large object', 'SELECT lo_put(1003, 3000000, $$y$$)',
 		qr/error: large objects differ: 5 in each, with different OIDs or contents\n/ ],
 	[ 'a sequence', 'SELECT setval($$counter$$, 77, false)',
-		qr/error: sequence public\.counter differs\n.*detail: Nextval was called: true in source database "[^"]+", false in target database "[^"]+"\.\n/ ],
+		qr/error: sequence public\.counter differs\n.*detail: Value of is_called: true in source database "[^"]+", false in target database "[^"]+"\.\n/ ],
 	[ 'a partition', 'UPDATE leaf2 SET id = 998 WHERE id = 999',
 		qr/error: table public\.leaf2 differs\n.*detail: Rows: \d+ in each\.\n.*detail: Only in source database "[^"]+": 1 row\.\n.*detail: (?:Key|Value)s: id=999.*\n.*detail: Only in target database "[^"]+": 1 row\.\n/ ])
 {

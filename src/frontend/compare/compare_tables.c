@@ -426,7 +426,7 @@ describe_positions(const SequencePosition *const pair[2],
 				   const char *const names[2])
 {
 	if (pair[0]->position == pair[1]->position)
-		return psprintf("nextval was called: %s in %s, %s in %s",
+		return psprintf("value of is_called: %s in %s, %s in %s",
 						pair[0]->is_called ? "true" : "false", names[0],
 						pair[1]->is_called ? "true" : "false", names[1]);
 	return psprintf("last value: " INT64_FORMAT " in %s, " INT64_FORMAT " in %s",

@@ -441,10 +441,10 @@ why_not_used(const ServerExtension *extension, const PGresult *res)
 		if (PQgetisnull(res, i, PART_NAME))
 			continue;
 		if (!result_is_true(res, i, PART_IS_EXTENSIONS))
-			return psprintf("%s does not belong to extension pg_pardump",
+			return psprintf("object %s does not belong to extension pg_pardump",
 							name);
 		if (!PQgetisnull(res, i, PART_OWNER))
-			return psprintf("%s of extension pg_pardump is owned by role \"%s\"",
+			return psprintf("object %s of extension pg_pardump is owned by role \"%s\"",
 							name, printable(PQgetvalue(res, i, PART_OWNER)));
 		if (!result_is_true(res, i, PART_IS_USABLE))
 			return "the role may not use extension pg_pardump";
