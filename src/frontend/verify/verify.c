@@ -180,14 +180,16 @@ check_text(FileCheck *check)
 
 	if (file->want && text->bytes != file->want->raw_bytes)
 	{
-		add_problem(check, too_long(check) ?
-					ngettext("the decompressed data has more than " UINT64_FORMAT " byte",
-							 "the decompressed data has more than " UINT64_FORMAT " bytes",
-							 file->want->raw_bytes) :
-					ngettext("the decompressed data does not have " UINT64_FORMAT " byte",
-							 "the decompressed data does not have " UINT64_FORMAT " bytes",
-							 file->want->raw_bytes),
-					file->want->raw_bytes);
+		if (too_long(check))
+			add_problem(check,
+						ngettext("the decompressed data has more than " UINT64_FORMAT " byte",
+								 "the decompressed data has more than " UINT64_FORMAT " bytes",
+								 file->want->raw_bytes), file->want->raw_bytes);
+		else
+			add_problem(check,
+						ngettext("the decompressed data has " UINT64_FORMAT " byte instead of " UINT64_FORMAT,
+								 "the decompressed data has " UINT64_FORMAT " bytes instead of " UINT64_FORMAT,
+								 text->bytes), text->bytes, file->want->raw_bytes);
 		return;
 	}
 	if (file->has_copy_rows)
