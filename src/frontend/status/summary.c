@@ -141,8 +141,8 @@ server_share_plan(const Run *run)
 }
 
 /*
- * What was read from each server: "a:5432 12 files, 1.2 GB; ..."; owned.
- * NULL if there is only one.
+ * What was read from each server: "a:5432 (1.2 GB), ..."; owned.  NULL if
+ * there is only one.
  */
 static char *
 server_share_text(const Run *run)
@@ -155,10 +155,8 @@ server_share_text(const Run *run)
 	{
 		FileTotals	total = file_results_of_server(run->results, i);
 
-		appendPQExpBufferStr(&text, i > 0 ? "; " : "");
-		appendPQExpBuffer(&text, ngettext("%s %d file, %s", "%s %d files, %s",
-										  total.n_done),
-						  run->servers[i], total.n_done,
+		appendPQExpBufferStr(&text, i > 0 ? ", " : "");
+		appendPQExpBuffer(&text, "%s (%s)", run->servers[i],
 						  units_size(total.raw_bytes));
 	}
 	return buffer_text(&text);
@@ -406,7 +404,7 @@ show_summary(const Run *run, double seconds)
 	if (run->plan->previous)
 		fprintf(stderr, "%s\n", reused_text(run));
 	if (run->servers)
-		fprintf(stderr, "read from %s\n", server_share_text(run));
+		fprintf(stderr, "read from servers: %s\n", server_share_text(run));
 	termPQExpBuffer(&list);
 }
 
