@@ -319,7 +319,7 @@ refused_ok(qr/invalid value "" for option --password-command/, 'no command', '--
 {
 	local $ENV{PGCONNECT_TIMEOUT} = 1;
 	my $long = 3000 + int rand 1e6;
-	refused_ok(qr/password command did not finish within 1 s/, 'a command that hangs', '-d', as_app('shop'),
+	refused_ok(qr/password command did not exit within 1 s/, 'a command that hangs', '-d', as_app('shop'),
 		"--password-command=sleep $long & sleep $long; true");
 	wait_until('the processes of a command that hangs are killed', sub { return command_lines() !~ /\x{0}$long\x{0}/; });
 }

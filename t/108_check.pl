@@ -279,7 +279,7 @@ no problems found\n\z/, 'a plan: by the extension');
 		'a plan of a copy');
 	($rc, $out) = run_program('pg_parrestore', '--check', '-d', $node->connstr('planned_copy'), '-j2', $archive);
 	is($rc, 0, 'a plan of a restore: exit code');
-	like($out, qr/\AA run would restore 2 tables, about \d+.* MB, into database "planned_copy":\n  target: .*:\d+\n  archive: "\Q$archive\E", database "\w+", dumped \d{4}-\d\d-\d\d \d\d:\d\d\n  rows: [\d,]+, indexes and keys: \d+\n  large objects: 1\n  jobs: 2\n  connections to the target: at most 5 needed, \d+ free\nno problems found\n\z/,
+	like($out, qr/\AA run would restore 2 tables, about \d+.* MB, into database "planned_copy":\n  target: .*:\d+\n  archive: "\Q$archive\E", database "\w+", dumped \d{4}-\d\d-\d\d \d\d:\d\d\n  rows: [\d,]+, indexes and constraints: \d+\n  large objects: 1\n  jobs: 2\n  connections to the target: at most 5 needed, \d+ free\nno problems found\n\z/,
 		'a plan of a restore');
 
 	# the list of problems is last, each with its lines

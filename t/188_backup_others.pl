@@ -393,7 +393,7 @@ foreach my $what ('a maintenance database that is locked', 'a maintenance databa
 {
 	my $run = shift @late;
 	is(end_backup($run), 1, "$what: exit code");
-	like($run->{err}, qr/\Apg_pardump_backup: error: could not read the system identifier\n.*detail: psql did not finish within 15 s\.\n.*detail: A session might have locked .*\n.*hint: To find it, .*\n\z/,
+	like($run->{err}, qr/\Apg_pardump_backup: error: could not read the system identifier\n.*detail: psql did not exit within 15 s\.\n.*detail: A session might have locked .*\n.*hint: To find it, .*\n\z/,
 		"$what: message");
 }
 sql($one, 'postgres', "ROLLBACK PREPARED 'renamed'");

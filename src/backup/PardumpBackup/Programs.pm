@@ -36,7 +36,7 @@ use constant {
 my %CAUSES = (
 	signal => '%s was terminated by signal %d',
 	exit => '%s failed with exit code %d',
-	late => '%s did not finish within %d s',
+	late => '%s did not exit within %d s',
 	lock => '%s waited for locks longer than lock_wait_timeout (%s)',
 	input => '%s exited before it had read all of its input',
 	silent => '%s has printed nothing');

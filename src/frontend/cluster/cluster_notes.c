@@ -587,7 +587,7 @@ static const char *const todo_texts[] = {
 	[CLUSTER_TODO_CREATE] = "new database",
 	[CLUSTER_TODO_CREATE_AGAIN] = "new database, after the empty one of an interrupted restore is dropped",
 	[CLUSTER_TODO_BEGIN] = "existing database",
-	[CLUSTER_TODO_RESUME] = "continue",
+	[CLUSTER_TODO_RESUME] = "unfinished restore, to be resumed",
 	[CLUSTER_TODO_REFUSED] = NULL
 };
 

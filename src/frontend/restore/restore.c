@@ -401,7 +401,7 @@ describe_check(const Restore *restore)
 					  toc->created[1]);
 	if (restore->archive->manifest)
 		appendPQExpBuffer(&text, "rows: %s, ", units_count((uint64) rows));
-	appendPQExpBuffer(&text, "indexes and keys: %d\n", n_indexes);
+	appendPQExpBuffer(&text, "indexes and constraints: %d\n", n_indexes);
 	return text.data;
 }
 

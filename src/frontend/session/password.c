@@ -538,7 +538,7 @@ wait_for_command(CommandRun *run)
 		if (gone < 0)
 			pg_fatal("%s() failed: %m", "waitpid");
 		if (gone == 0 && clock_monotonic_ms() > until)
-			return psprintf("password command did not finish within %d s", timeout_s());
+			return psprintf("password command did not exit within %d s", timeout_s());
 	}
 	for (int i = 0; i < LAST_READS && (run->out_fd >= 0 || run->err_fd >= 0) &&
 		 hear_command(run, 0); i++)
@@ -565,7 +565,7 @@ check_output(PQExpBuffer out)
 		out->len--;
 	out->data[out->len] = '\0';
 	if (strlen(out->data) != out->len)
-		return pg_strdup("the output of the password command contains a null byte");
+		return pg_strdup("the output of the password command contains a zero byte");
 	return out->len > 0 ? NULL :
 		pg_strdup("the output of the password command is empty");
 }
