@@ -93,7 +93,7 @@ sub findings
 sub missing
 {
 	my ($kind, @findings) = @_;
-	my ($list) = map { /^error: the target lacks \d+ required ${kind}s?\n  detail: Missing: (.*)\.\n  hint: / } @findings;
+	my ($list) = map { /^error: the target lacks \d+ required ${kind}s?\n  detail: Names: (.*)\.\n  hint: / } @findings;
 	return [] if !defined $list;
 	return [ sort grep { $_ ne '' } split /(?:^|, )"|"(?=, "|$)/, $list ];
 }

@@ -582,8 +582,9 @@ lock_database(ClusterSnapshot *snapshot, Guard *guard, int64 *room)
 
 	interrupt_set_connection(guard->conn);
 	if (n > *room)
-		problem = psprintf("The database has %d tables, and half of the server's lock table has room for " INT64_FORMAT " more.",
-						   n, *room);
+		problem = psprintf(ngettext("The database has %d table, and half of the server's lock table has room for " INT64_FORMAT " more.",
+									"The database has %d tables, and half of the server's lock table has room for " INT64_FORMAT " more.",
+									n), n, *room);
 	else
 		problem = table_lock_attempt(guard->conn, tables, n,
 									 snapshot->lock_wait_ms);

@@ -126,7 +126,7 @@ check_names(PGconn *conn, const SimpleStringList *names, const char *kind,
 			appendPQExpBuffer(&list, "%s\"%s\"", i > 0 ? ", " : "",
 							  printable(PQgetvalue(res, i, ASK_NAME)));
 		pg_log_error(ngettext(error, errors, n), n);
-		pg_log_error_detail("Missing: %s.",
+		pg_log_error_detail("Names: %s.",
 							units_names(list.data, n, NAMES_SHOWN));
 		pg_log_error_hint("%s", hint);
 	}

@@ -279,7 +279,7 @@ refuse_given_promoted(const char *given)
 {
 	pg_log_error("snapshot \"%s\" was taken before the standby was promoted", given);
 	pg_log_error_detail("Index entries might be missing for rows that the snapshot sees.");
-	pg_fatal_hint("Take a new snapshot, and run the same command again.");
+	pg_fatal_hint("Run the same command again with a new snapshot.");
 }
 
 /*
