@@ -90,7 +90,7 @@ sub readers
 {
 	my ($err) = @_;
 	my %by;
-	while ($err =~ /dumping contents of (?:chunk \d+ of \d+ of )?table (\S+) with (COPY: )?(.*)$/mg)
+	while ($err =~ /dumping contents of (?:chunk \d+ of \d+ of )?table (\S+) with (COPY \(reason: )?(.*?)\)?$/mg)
 	{
 		my ($table, $reader) = ($1, $3);
 		$by{$table} //= $reader;

@@ -101,7 +101,7 @@ my ($rc, $out, $err) = run_copy($source, 'modes', $target, 'formats', '-v', '-j2
 is($rc, 0, '-v: exit code');
 same_as_stock_ok('formats', '-v');
 my %format;
-while ($err =~ /copying (?:chunk \d+ of \d+ of )?table (\S+): format (binary|text \(.*\))/g)
+while ($err =~ /copying (?:chunk \d+ of \d+ of )?table (\S+): format (binary|text \(reason: .*\))/g)
 {
 	$format{$1} = $2;
 }
@@ -113,7 +113,7 @@ foreach my $text (
 	[ with_moods => 'column m is of type public.mood[]' ],
 	[ with_xml => 'column m is of type money' ])
 {
-	is($format{"public.$text->[0]"}, "text ($text->[1])",
+	is($format{"public.$text->[0]"}, "text (reason: $text->[1])",
 		"$text->[0] is copied as text");
 }
 like($err, qr/chunk 2 of \d+ of table public\.plain: format binary\b/, 'plain is split');
@@ -286,7 +286,7 @@ is(value($target, 'publicly', $of_public), 'owner|ours|1', '-C -n public: as it 
 sql($target, 'triggers', 'TRUNCATE made; ALTER TABLE made ALTER e TYPE text');
 ($rc, $out, $err) = run_copy($source, 'modes', $target, 'triggers', '-v', '-a', '-t', 'made');
 is($rc, 0, 'another type there: exit code');
-like($err, qr/table public\.made: format text \(its columns differ between source and target\)/,
+like($err, qr/table public\.made: format text \(reason: its columns differ between source and target\)/,
 	'another type there: text');
 is(value($target, 'triggers', 'SELECT count(*) FROM made'), 1000, 'another type there: all rows');
 

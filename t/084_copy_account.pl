@@ -79,7 +79,7 @@ like($summary->{slowest_table}, qr/^public\.\w+$/, 'slowest table');
 like($err, qr{^rows 100%, time \d+:\d\d, .*, chunks (\d+)/\1, objects 5/5, indexes \d/1$}m,
 	'progress');
 unlike($err, qr/stored/, 'progress: no stored bytes');
-like($err, qr/^  4 tables, 26,000 rows, 5 large objects, \S+ kB in .*\nrow formats: raw tuples \(1 table\), binary COPY \(2 small tables\), text COPY \(1 table: column m is of type public\.mood\[\]\)\nslowest table: public\.\w+, \d+\.\d s of work in \d+ chunks?\n/m,
+like($err, qr/^  4 tables, 26,000 rows, 5 large objects, \S+ kB in .*\nrow formats: raw tuples \(1 table\), binary COPY \(2 small tables\), text COPY \(1 table, reason: column m is of type public\.mood\[\]\)\nslowest table: public\.\w+, \d+\.\d s of work in \d+ chunks?\n/m,
 	'the summary gives way to a log on standard output');
 
 # ---- statistics

@@ -23,7 +23,7 @@ sub formats
 {
 	my ($err) = @_;
 	my %format;
-	while ($err =~ /copying (?:chunk \d+ of \d+ of )?table \w+\.(\S+): format (\w+)(?: \((.*)\))?, read with (?:COPY|pg_pardump_read\(\))$/mg)
+	while ($err =~ /copying (?:chunk \d+ of \d+ of )?table \w+\.(\S+): format (\w+)(?: \(reason: (.*)\))?, read with (?:COPY|pg_pardump_read\(\))$/mg)
 	{
 		$format{$1} = $2 . (defined $3 ? ": $3" : '');
 	}
@@ -239,11 +239,11 @@ SKIP:
 	stop_proxy($relay);
 }
 sql($target, 'others_t', 'DROP TABLE plain');
-not_raw_ok('no extension there', 'the database has no extension pg_pardump (on the target)', 'others', '');
+not_raw_ok('no extension there', 'on the target, the database has no extension pg_pardump', 'others', '');
 sql($target, 'others_t', 'DROP TABLE plain; CREATE SCHEMA pardump AUTHORIZATION plain;
 	CREATE EXTENSION pg_pardump');
 not_raw_ok('an extension of others\' there',
-	'the schema of extension pg_pardump is owned by role "plain" (on the target)', 'others', '');
+	'on the target, the schema of extension pg_pardump is owned by role "plain"', 'others', '');
 sql($target, 'others_t', 'DROP TABLE plain');
 not_raw_ok('--no-extension', 'option --no-extension was specified', 'others', '', '--no-extension');
 foreach my $encoding ('LATIN1', 'SQL_ASCII')

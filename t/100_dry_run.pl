@@ -94,9 +94,9 @@ foreach my $options ([ '-j2', '--chunk-size=64kB' ], ['--max-table-segment-pages
 		$planned{$name} = "$chunks by $reader";
 		$planned{$name} .= ": $1" if $why =~ /\bread with COPY: (.*)/;
 	}
-	while ($said =~ /dumping contents of (?:chunk \d+ of (\d+) of )?table (\S+) with (the )?(COPY|extension)(: .*)?$/mg)
+	while ($said =~ /dumping contents of (?:chunk \d+ of (\d+) of )?table (\S+) with (the )?(COPY|extension)(?: \(reason: (.*)\))?$/mg)
 	{
-		my ($chunks, $table, $reader, $why) = ($1 // 1, $2, $4, $5 // '');
+		my ($chunks, $table, $reader, $why) = ($1 // 1, $2, $4, defined $5 ? ": $5" : '');
 		$done{$table} = "$chunks by $reader$why" if $table !~ /"/;
 	}
 	is_deeply(\%planned, \%done, "$what: as it was planned");

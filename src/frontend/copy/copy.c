@@ -62,45 +62,53 @@ count_tables(const Run *run, const CopyFormats *formats,
 }
 
 /*
- * The first reasons why n tables have this format, in the order of tables,
- * with their numbers of tables.  Owned.
+ * Append the tables of a format by the first reasons why they have it, in the
+ * order of tables.
  */
-static char *
-list_reasons(const Run *run, const CopyFormats *formats, CopyFormatKind kind,
-			 int n)
+static void
+append_tables(PQExpBuffer text, const Run *run, const CopyFormats *formats,
+			  CopyFormatKind kind, const char *name)
 {
-	PQExpBufferData text = buffer_new();
-	const char *shown[REASONS_SHOWN];
+	const char *shown[REASONS_SHOWN + 1];
 	int			n_shown = 0;
+	int			n_left = count_tables(run, formats, kind, NULL);
 
-	for (int i = 0; i < run->plan->tables->n_tables; i++)
+	for (int i = 0; n_left > 0; i++)
 	{
 		const CopyFormat *format = &formats->tables[i];
 		const char *reason = format->reason;
-		bool		is_new = format->kind == kind && reason != NULL;
-		int			n_tables;
+		bool		is_new = OidIsValid(format->target) && format->kind == kind;
+		bool		is_last = n_shown == REASONS_SHOWN;
+		int			n;
 
 		for (int j = 0; j < n_shown && is_new; j++)
 			is_new = strcmp(reason, shown[j]) != 0;
 		if (!is_new)
 			continue;
-		n_tables = count_tables(run, formats, kind, reason);
-		if (n_shown > 0)
-			appendPQExpBufferStr(&text, "; ");
-		if (n_shown == REASONS_SHOWN)
-		{
-			appendPQExpBufferStr(&text, "...");
-			break;
-		}
-		shown[n_shown++] = reason;
-		if (strcmp(reason, SMALL_TABLE) == 0)
-			appendPQExpBuffer(&text, "%d small", n_tables);
-		else if (n_tables < n)
-			appendPQExpBuffer(&text, "%d: %s", n_tables, printable(reason));
+		n = is_last ? n_left : count_tables(run, formats, kind, reason);
+		if (text->len > 0)
+			appendPQExpBufferStr(text, ", ");
+		/* Only raw tuples, which take the least work, have no reason. */
+		if (reason == NULL)
+			appendPQExpBuffer(text, ngettext("%s (%d table)", "%s (%d tables)", n),
+							  name, n);
+		else if (is_last)
+			appendPQExpBuffer(text,
+							  ngettext("%s (%d table, other reason)",
+									   "%s (%d tables, other reasons)", n),
+							  name, n);
+		else if (strcmp(reason, SMALL_TABLE) == 0)
+			appendPQExpBuffer(text,
+							  ngettext("%s (%d small table)",
+									   "%s (%d small tables)", n), name, n);
 		else
-			appendPQExpBufferStr(&text, printable(reason));
+			appendPQExpBuffer(text,
+							  ngettext("%s (%d table, reason: %s)",
+									   "%s (%d tables, reason: %s)", n),
+							  name, n, printable(reason));
+		shown[n_shown++] = reason;
+		n_left -= n;
 	}
-	return text.data;
 }
 
 /*
@@ -110,36 +118,12 @@ list_reasons(const Run *run, const CopyFormats *formats, CopyFormatKind kind,
 static char *
 copy_account_formats(const Run *run, const CopyFormats *formats)
 {
-	static const CopyFormatKind kinds[] = {
-		COPY_FORMAT_RAW, COPY_FORMAT_BINARY, COPY_FORMAT_TEXT
-	};
-	static const char *const names[] = {"raw tuples", "binary COPY", "text COPY"};
 	PQExpBufferData text = buffer_new();
 
-	for (int i = 0; i < (int) lengthof(kinds); i++)
-	{
-		int			n = count_tables(run, formats, kinds[i], NULL);
-		char	   *reasons;
-
-		if (n == 0)
-			continue;
-		if (text.len > 0)
-			appendPQExpBufferStr(&text, ", ");
-		reasons = list_reasons(run, formats, kinds[i], n);
-		if (count_tables(run, formats, kinds[i], SMALL_TABLE) == n)
-			appendPQExpBuffer(&text, ngettext("%s (%d small table)", "%s (%d small tables)", n),
-							  names[i], n);
-		else if (reasons[0] == '\0')
-			appendPQExpBuffer(&text, ngettext("%s (%d table)", "%s (%d tables)", n),
-							  names[i], n);
-		else
-			appendPQExpBuffer(&text, ngettext("%s (%d table: %s)", "%s (%d tables: %s)", n),
-							  names[i], n, reasons);
-		free(reasons);
-	}
-	if (text.len == 0)
-		return NULL;
-	return text.data;
+	append_tables(&text, run, formats, COPY_FORMAT_RAW, "raw tuples");
+	append_tables(&text, run, formats, COPY_FORMAT_BINARY, "binary COPY");
+	append_tables(&text, run, formats, COPY_FORMAT_TEXT, "text COPY");
+	return text.len > 0 ? text.data : NULL;
 }
 
 /* ----------

@@ -432,7 +432,7 @@ ask_about_raw(CopyDecision *decision, PGconn *source_conn,
 	if (reason == NULL)
 		reason = raw_check_encoding(source_conn, target_conn);
 	if (reason == NULL && loader->missing)
-		reason = psprintf("%s (on the target)", loader->missing);
+		reason = psprintf("on the target, %s", loader->missing);
 	if (reason)
 		return reason;
 	session_begin_unwatched(target_conn, "BEGIN");

@@ -86,7 +86,7 @@ report_format(const CopyFormat *format, const char *what, bool by_sql)
 	const char *reader = by_sql ? "COPY" : "pg_pardump_read()";
 
 	if (format->reason)
-		pg_log_info("copying %s: format %s (%s), read with %s", what, name,
+		pg_log_info("copying %s: format %s (reason: %s), read with %s", what, name,
 					printable(format->reason), reader);
 	else
 		pg_log_info("copying %s: format %s, read with %s", what, name, reader);

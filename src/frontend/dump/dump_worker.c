@@ -190,7 +190,7 @@ try_reuse(DumpWorker *worker, const DataFile *file, const char *what)
 	if (why == NULL)
 		pg_log_info("reusing contents of %s from the previous archive", what);
 	else if (worker->run->plan->chunks->tables[file->table].new_reason == NULL)
-		pg_log_info("not reusing contents of %s from the previous archive: %s",
+		pg_log_info("not reusing contents of %s from the previous archive (reason: %s)",
 					what, why);
 	return why;
 }
@@ -213,7 +213,7 @@ dump_data_file(DumpWorker *worker, const DataFile *file)
 		if (sql_reason == NULL)
 			pg_log_info("dumping contents of %s with the extension", what);
 		else
-			pg_log_info("dumping contents of %s with COPY: %s",
+			pg_log_info("dumping contents of %s with COPY (reason: %s)",
 						what, sql_reason);
 		write_rows(worker, file, name, sql_reason == NULL);
 	}
