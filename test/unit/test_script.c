@@ -84,10 +84,10 @@ test_quotes(void)
 void
 test_script(void)
 {
-	static const char *const unexpected = "unexpected statement";
-	static const char *const psql = "unexpected psql command";
-	static const char *const mark = "unexpected separator";
-	static const char *const end = "unexpected end of the script";
+	static const char *const unexpected = "it contains an unexpected statement";
+	static const char *const psql = "it contains an unexpected psql command";
+	static const char *const mark = "it contains an unexpected separator";
+	static const char *const end = "its end is unexpected";
 
 	test_order();
 	test_quotes();

@@ -190,8 +190,10 @@ read_file(const char *path, SharedFile *file)
 	close(fd);
 	json_read_document(&reader, text, len, file_fields, file);
 	if (reader.error)
-		pg_fatal("file \"%s\" does not describe a shared snapshot: %s", path,
-				 reader.error);
+	{
+		pg_log_error("file \"%s\" does not describe a shared snapshot", path);
+		pg_fatal_detail("%s", message_sentence(reader.error));
+	}
 	free(text);
 }
 

@@ -194,19 +194,24 @@ parse_record(const char *text, size_t len, ReportRun *run)
 		return reader.error;
 	if (run->start_us <= 0 || run->end_us < run->start_us ||
 		run->reused_bytes > run->raw_bytes || run->reused_files > run->files)
-		return "impossible values";
+		return "its values are impossible";
 	return NULL;
 }
 
-/* Read and parse a record from a file, which may be any file. */
+/*
+ * Read and parse a record from a file, which may be any file.  Returns NULL,
+ * or the problem.  *cause is a clause about the problem, or NULL.
+ */
 static const char *
-read_record(const ReportHistory *history, const char *name, ReportRun *run)
+read_record(const ReportHistory *history, const char *name, ReportRun *run,
+			const char **cause)
 {
 	char		text[MAX_RECORD_BYTES + 1];
 	const char *problem;
 	int			fd = regular_file_open(dirfd(history->dir), name, &problem);
 	ssize_t		len;
 
+	*cause = NULL;
 	if (fd < 0)
 		return problem;
 	len = read(fd, text, sizeof(text));
@@ -214,11 +219,10 @@ read_record(const ReportHistory *history, const char *name, ReportRun *run)
 		problem = psprintf("could not read file \"%s\": %m", printable(name));
 	else
 	{
-		problem = len > MAX_RECORD_BYTES ? "too long" :
+		*cause = len > MAX_RECORD_BYTES ? "it is too long" :
 			parse_record(text, len, run);
-		if (problem)
-			problem = psprintf("file \"%s\" is not a record of a run: %s",
-							   printable(name), problem);
+		problem = *cause == NULL ? NULL :
+			psprintf("file \"%s\" is not a record of a run", printable(name));
 	}
 	close(fd);
 	return problem;
@@ -245,23 +249,25 @@ list_runs(const ReportHistory *history, const char *prefix,
 	int			n = 0;
 	int			n_bad = 0;
 	const char *first_bad = NULL;
+	const char *first_cause = NULL;
 
 	runs[n++] = *own;
 	for (int i = 0; i < Min(n_names, MAX_RECORDS) && n < MAX_RUNS; i++)
 	{
-		const char *problem = read_record(history, names[i], &runs[n]);
+		const char *cause;
+		const char *problem = read_record(history, names[i], &runs[n], &cause);
 
-		if (problem)
+		if (problem && n_bad++ == 0)
 		{
-			if (n_bad++ == 0)
-				first_bad = message_sentence(problem);
+			first_bad = message_sentence(problem);
+			first_cause = cause ? message_sentence(cause) : NULL;
 		}
 
 		/*
 		 * A page of --verify skips the record of its own run, which "own"
 		 * contains.
 		 */
-		else if (runs[n].start_us != own->start_us)
+		else if (problem == NULL && runs[n].start_us != own->start_us)
 			n++;
 	}
 	qsort(runs, n, sizeof(ReportRun), compare_runs);
@@ -272,6 +278,8 @@ list_runs(const ReportHistory *history, const char *prefix,
 								n_bad),
 					   n_bad, history->path, "--report-history");
 		pg_log_warning_detail("%s", first_bad);
+		if (first_cause)
+			pg_log_warning_detail("%s", first_cause);
 	}
 	return n;
 }

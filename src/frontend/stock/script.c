@@ -96,7 +96,7 @@ take_comment(Cut *cut, const char *p)
 		return end;
 	number = marked_entry(cut, p, &end);
 	if (number < 0)
-		return script_fail(cut, "unexpected separator");
+		return script_fail(cut, "it contains an unexpected separator");
 	cut->found[number] = true;
 	entry = &cut->script->entries[cut->script->n_entries++];
 	entry->entry = &cut->entries[number];
@@ -117,7 +117,7 @@ take_psql_command(Cut *cut, const char *p)
 	else if (text_after(p, "\\unrestrict ") && cut->restricted && cut->ended)
 		cut->restricted = false;
 	else
-		return script_fail(cut, "unexpected psql command");
+		return script_fail(cut, "it contains an unexpected psql command");
 	return p + strcspn(p, "\n");
 }
 
@@ -178,10 +178,10 @@ take_statement(Cut *cut, const char *p)
 
 	/* No statement may follow the final comment. */
 	if (end == NULL || cut->ended)
-		return script_fail(cut, "unexpected end of the script");
+		return script_fail(cut, "its end is unexpected");
 	cut->began = true;
 	if (!place_statement(cut, pnstrdup(p, end - p)))
-		return script_fail(cut, "unexpected statement");
+		return script_fail(cut, "it contains an unexpected statement");
 	return end;
 }
 
@@ -204,7 +204,7 @@ script_cut(const char *text, const char *mark, const TocEntry *entries,
 			p += strspn(p, " \n");
 	}
 	if (p && (!cut.ended || cut.restricted))
-		(void) script_fail(&cut, "unexpected end of the script");
+		(void) script_fail(&cut, "its end is unexpected");
 	*problem = cut.problem;
 	return cut.problem ? NULL : cut.script;
 }
@@ -288,8 +288,10 @@ script_read(const PgRestoreSetup *setup, const char *name,
 	script = script_cut(text.data, mark, entries, n_entries,
 						has_std_strings(entries, n_entries), &problem);
 	if (script == NULL)
-		pg_fatal("could not read the script written by pg_restore: %s",
-				 problem);
+	{
+		pg_log_error("could not read the script written by pg_restore");
+		pg_fatal_detail("%s", message_sentence(problem));
+	}
 	termPQExpBuffer(&text);
 	return script;
 }
