@@ -148,7 +148,7 @@ foreach my $name ('notes.txt', 'blobs.txt', '5.dat.bak', 'toc.dat.old', 'blob_.d
 	foreach my $name ($precious, '../' . $precious =~ s/.*\///r)
 	{
 		change_manifest($dir, sub { s/"Path": "[^"]*"/"Path": "$name"/ });
-		kept_ok('a file outside', $dir, qr/could not recognize directory .* as an archive of pg_pardump\n.*is damaged: invalid file name/);
+		kept_ok('a file outside', $dir, qr/could not recognize directory .* as an archive of pg_pardump\n.*detail: The manifest contains an invalid file name/);
 		is(slurp_file($precious), 'mine', 'a file outside: it is not changed');
 	}
 }
@@ -221,7 +221,7 @@ foreach my $name ('notes.txt', '.hidden', '1.dat/', '1.dat.txt', 'blob_1', 'blob
 	my $dir = archive('a damaged manifest');
 	append_to_file("$dir/$manifest_name", 'x');
 	kept_ok('a damaged manifest', $dir,
-		qr/could not recognize directory .* as an archive of pg_pardump\n.*is damaged: its own checksum does not match.*\n.*hint: Remove the directory yourself/);
+		qr/could not recognize directory .* as an archive of pg_pardump\n.*detail: The manifest's own checksum does not match.*\n.*hint: Remove the directory yourself/);
 }
 {
 	my $dir = new_path('other files');

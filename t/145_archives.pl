@@ -138,7 +138,7 @@ foreach my $codec (codecs($node))
 	{
 		write_bytes($cut, substr($bytes, 0, $len));
 		refused_archive_ok("$codec: piped, cut at $len", $cut,
-			qr/archive "\Q$cut\E" is damaged: unexpected end of file/);
+			qr/archive "\Q$cut\E" is damaged\n.*detail: Unexpected end of file\./);
 	}
 }
 
@@ -167,7 +167,7 @@ foreach (
 	[ 'more behind the end', sub { append_to_file("$_[0]/$file", "1\n") },
 		qr/entry $id: unexpected data after the rows/ ],
 	[ 'toc.dat continues', sub { append_to_file("$_[0]/toc.dat", "\0") },
-		qr/file "toc\.dat" of archive .* is damaged: unexpected data after its end/ ],
+		qr/file "toc\.dat" of archive .* is damaged\n.*detail: It contains data after its end\./ ],
 	[ 'no toc.dat', gone('toc.dat'), qr/is not an archive\n.*detail: File "toc\.dat" does not exist\./ ],
 	[ 'a list with other names', written('blobs*.toc', "4711 ../x\n"),
 		qr/"\.\.\/x" is not a valid file name in an archive/ ],
@@ -190,7 +190,7 @@ is($rc, 0, 'an archive of pg_pardump without a manifest: exit code');
 like($err, qr/warning: archive .* has no manifest/, 'an archive of pg_pardump without a manifest: warning');
 write_bytes("$no_manifest/$manifest_name", '{}');
 refused_archive_ok('ours with a damaged manifest', $no_manifest,
-	qr/could not read the manifest of archive .*\n.*detail: File "\Q$manifest_name\E" is damaged: /);
+	qr/could not read the manifest of archive .*\n.*detail: The manifest's own checksum does not match\./);
 
 # ---- what is not an archive
 

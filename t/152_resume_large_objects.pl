@@ -283,7 +283,7 @@ if ($groups)
 	{
 		my ($rc, undef, $err) = run_parrestore($node, new_copy(), $damaged{$message});
 		is($rc, 1, "$message: exit code");
-		like($err, qr/error: archive .* is damaged: entry \d+ .*\Q$message\E/, "$message: told");
+		like($err, qr/error: archive .* is damaged\n.*detail: Entry \d+ .*\Q$message\E/, "$message: told");
 	}
 }
 

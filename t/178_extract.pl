@@ -196,16 +196,16 @@ refused_ok(qr/options --extract and --$_ cannot be used together/, $plain,
   foreach qw(host no-slot write-recovery-conf);
 # a damaged manifest is not made a good one
 foreach my $damage (
-	[ qr/("Manifest-Checksum": "..)./s, '', qr/damaged: manifest checksum mismatch/ ],
-	[ qr/("Path": "PG_VERSION", "Size": )./s, '7', qr/damaged: manifest checksum mismatch/ ],
-	[ qr/()"Manifest-Checksum".*/s, '', qr/damaged: it has no checksum/ ],
-	[ qr/("Manifest-Checksum".*)/s, "\n", qr/damaged: its checksum is not on the last line/ ],
+	[ qr/("Manifest-Checksum": "..)./s, '', qr/damaged\n.*detail: The manifest's own checksum does not match\./ ],
+	[ qr/("Path": "PG_VERSION", "Size": )./s, '7', qr/damaged\n.*detail: The manifest's own checksum does not match\./ ],
+	[ qr/()"Manifest-Checksum".*/s, '', qr/damaged\n.*detail: It has no checksum\./ ],
+	[ qr/("Manifest-Checksum".*)/s, "\n", qr/damaged\n.*detail: Its checksum is not on the last line\./ ],
 	[ qr/("Path": "tablespace_map", "Size": )\d+/s, '7777', qr/size of file "tablespace_map" in the backup does not match the size in file .*\n.*detail: The file has \d+ bytes instead of 7777\./ ],
 	[ qr/("Path": "tablespace_map".*?"Checksum": ")......../s, '00000000', qr/checksum of file ".*tablespace_map" in the backup does not match/ ],
 	[ qr/("Path": "tablespace_)map/s, 'mop', qr/has no entry for file "tablespace_map"/ ],
-	[ qr/(\{ "Path": "tablespace_map"[^\n]*\n)/s, '{ "Path": "tablespace_map", "Size": 0 },' . "\n", qr/damaged: it contains two entries for the same file/ ],
-	[ qr/(^)/s, '{' x 100_000, qr/damaged: a line is too long/ ],
-	[ qr/(^)/s, "\0", qr/damaged: it contains a zero byte/ ])
+	[ qr/(\{ "Path": "tablespace_map"[^\n]*\n)/s, '{ "Path": "tablespace_map", "Size": 0 },' . "\n", qr/damaged\n.*detail: It contains two entries for the same file\./ ],
+	[ qr/(^)/s, '{' x 100_000, qr/damaged\n.*detail: A line is too long\./ ],
+	[ qr/(^)/s, "\0", qr/damaged\n.*detail: It contains a zero byte\./ ])
 {
 	my ($pattern, $with, $message) = @$damage;
 	my $manifest = slurp_file("$plain/backup_manifest");
@@ -224,7 +224,7 @@ refused_ok(qr/file ".*base\.tar" is truncated/, $plain);
 # an error of the manifest comes before hours of work: before base.tar is read or, if it
 # is one of the tablespace_map that this has, before the tablespaces' archives are
 foreach my $damage (
-	[ qr/("Path": "PG_VERSION", "Size": )./s, '7', 0, qr/damaged: manifest checksum mismatch/, 'base.tar' ],
+	[ qr/("Path": "PG_VERSION", "Size": )./s, '7', 0, qr/damaged\n.*detail: The manifest's own checksum does not match\./, 'base.tar' ],
 	[ qr/("Path": "tablespace_)map/s, 'mop', 1, qr/has no entry for file "tablespace_map"/, "$oid.tar" ])
 {
 	my ($pattern, $with, $is_forged, $message, $archive) = @$damage;
@@ -256,11 +256,11 @@ my $evil = new_path('evil');
 mkdir($evil) or die "$evil: $!";
 append_to_file("$evil/victim", 'text');
 system_or_bail('tar', '-cPf', "$evil/base.tar", '--transform', 's,^.*victim,../victim,', "$evil/victim");
-refused_ok(qr/a path does not belong to a base backup/, $evil);
+refused_ok(qr/A path does not belong to a base backup/, $evil);
 
 # root would give a directory away by its last member, and then go on with what is in it
 foreach my $again ([ 'odd', qr/could not create directory ".*odd": File exists/ ],
-	[ '.', qr/base\.tar" is damaged: its top directory follows the contents of the directory/ ])
+	[ '.', qr/base\.tar" is damaged\n.*detail: Its top directory follows the contents of the directory\./ ])
 {
 	my $late = new_path('late');
 	mkdir($late) or die "$late: $!";

@@ -247,12 +247,12 @@ foreach my $option ('--tasks=2', '--run-tasks=true %p', '--plan=x', '--task=0/2'
 	my $format_1 = slurp_file(data_file('format_1/plan.json')) =~ s/("version": )"[^"]*"/$1"$version"/r
 	  =~ s/("user": )"[^"]*"/$1"$user"/r;
 	foreach my $case ([ 'as it was', sub { }, qr/error: this is not the leader's server: its system identifier is/ ],
-		[ 'a member that is missing', sub { s/"run": "[^"]*", // }, qr/ is damaged: member "run": missing$/m ],
-		[ 'a member twice', sub { s/"tasks": 2, /$&$&/ }, qr/ is damaged: member "tasks": repeated$/m ],
-		[ 'a large number', sub { s/("chunks": )3/${1}4294967296/ }, qr/ is damaged: member "chunks": number out of range$/m ],
-		[ 'another type', sub { s/("oids": \[)/$1"/ }, qr/ is damaged: member "oids": expected a whole number$/m ],
-		[ 'a long checksum', sub { s/("checksum": ")/$1 . '00' x 100/e }, qr/ is damaged: member "checksum": too long$/m ],
-		[ 'a mask too many', sub { s/("masks": \[)/$1null, / }, qr/ is damaged: the number of masks is not the number of columns$/m ])
+		[ 'a member that is missing', sub { s/"run": "[^"]*", // }, qr/ is damaged\n.*detail: Member "run" is missing\.$/m ],
+		[ 'a member twice', sub { s/"tasks": 2, /$&$&/ }, qr/ is damaged\n.*detail: Member "tasks" is repeated\.$/m ],
+		[ 'a large number', sub { s/("chunks": )3/${1}4294967296/ }, qr/ is damaged\n.*detail: Member "chunks" is out of range\.$/m ],
+		[ 'another type', sub { s/("oids": \[)/$1"/ }, qr/ is damaged\n.*detail: Member "oids" is invalid\.$/m ],
+		[ 'a long checksum', sub { s/("checksum": ")/$1 . '00' x 100/e }, qr/ is damaged\n.*detail: Member "checksum" is too long\.$/m ],
+		[ 'a mask too many', sub { s/("masks": \[)/$1null, / }, qr/ is damaged\n.*detail: The number of masks is not the number of columns\.$/m ])
 	{
 		my ($what, $change, $message) = @$case;
 		my $plan = new_path('format_1');

@@ -215,7 +215,7 @@ foreach my $try (
 	[ 'no manifest', gone($manifest_name), qr/Command for file "\Q$manifest_name\E" failed: .* exit code 1/ ],
 	[ 'no toc.dat', gone('toc.dat'), qr/Command for file "toc\.dat" failed: .* exit code 1/ ],
 	[ 'another toc.dat', written('toc.dat', 'x'), qr/Command for file "toc\.dat" returned 1 byte instead of \d+/ ],
-	[ 'damaged manifest', cut($manifest_name, 1000), qr/Command for file "\Q$manifest_name\E" returned a damaged manifest: its own checksum does not match/ ],
+	[ 'damaged manifest', cut($manifest_name, 1000), qr/Command for file "\Q$manifest_name\E" returned a damaged manifest: the manifest's own checksum does not match/ ],
 	[ 'names for a shell', other_manifest(sub { s/"Path": "\Q$name\E"/"Path": "\$(x).dat"/ or die "no $name" }), qr/The manifest contains invalid file name "\$\(x\)\.dat"/ ],
 	[ 'another version', other_manifest(sub { s/("Tool-Version": ")/${1}0/ or die 'no version' }), qr/Its version of pg_pardump was .*/ ],
 	[ 'no fingerprints', undef, qr/It has no fingerprints/ ])

@@ -102,7 +102,7 @@ foreach my $try (
 	[ 'toc.dat', "head -c 100 $ours/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" is damaged: /i ],
 	[ 'toc.dat', "cat $plain/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" does not match its checksum in the manifest/i ],
 	[ $manifest_name, 'exit 3', qr/command for file "\Q$manifest_name\E" failed/i ],
-	[ $manifest_name, "head -c 1000 $ours/$manifest_name", qr/command for file "\Q$manifest_name\E" returned a damaged manifest: its own checksum does not match/i ],
+	[ $manifest_name, "head -c 1000 $ours/$manifest_name", qr/command for file "\Q$manifest_name\E" returned a damaged manifest: the manifest's own checksum does not match/i ],
 	(map { my $name = s/.*\///r; [ $name, 'exit 3', qr/could not read the list of large objects of entry \d+: command for file "\Q$name\E" failed/i ] } glob "$ours/blobs*.toc"),
 	[ 'blob_1003.dat.gz', 'exit 3', qr/could not read large objects of entry \d+: command for file "blob_1003\.dat\.gz" failed/i ],
 	[ 'blob_1003.dat.gz', "cat $ours/blob_1004.dat.gz", qr/large objects of entry \d+: command for file "blob_1003\.dat\.gz" returned /i ])

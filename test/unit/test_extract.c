@@ -179,10 +179,12 @@ check_damage(void)
 {
 	mkdir("to", 0700);
 	check_cut(COMPRESS_ZSTD, extract_zstd,
-			  "unit_test: error: file \"base.tar\" is damaged or truncated: no complete zstd frame at offset 0\n"
+			  "unit_test: error: file \"base.tar\" is damaged or truncated\n"
+			  "unit_test: detail: There is no complete zstd frame at offset 0.\n"
 			  COPY_HINT);
 	check_cut(COMPRESS_LZ4, extract_lz4,
-			  "unit_test: error: file \"base.tar\" is damaged or truncated: no complete lz4 frame at offset 0\n"
+			  "unit_test: error: file \"base.tar\" is damaged or truncated\n"
+			  "unit_test: detail: There is no complete lz4 frame at offset 0.\n"
 			  COPY_HINT);
 	check_cut(COMPRESS_NONE, extract_none,
 			  "unit_test: error: file \"base.tar\" is truncated\n"

@@ -107,7 +107,7 @@ check_path(char *path)
 	const char *problem = NULL;
 
 	(void) manifest_read(text->data, text->len, &problem);
-	is_text(problem, "invalid file name", psprintf("path \"%s\"", path));
+	is_text(problem, "the manifest contains an invalid file name", psprintf("path \"%s\"", path));
 	destroyPQExpBuffer(text);
 }
 

@@ -134,12 +134,14 @@ test_object_groups(void)
 	toc_set_archive("shop.dump");
 	for (int i = 0; i < lengthof(lists); i++)
 		child_ends(divide, lists[i], 1,
-				   "unit_test: error: archive \"shop.dump\" is damaged: entry 7 (\"11..4000000001\") is not a list of large objects\n"
+				   "unit_test: error: archive \"shop.dump\" is damaged\n"
+				   "unit_test: detail: Entry 7 (\"11..4000000001\") is not a list of large objects.\n"
 				   "unit_test: hint: Use another copy of the archive, or make a new dump.\n",
 				   "no list");
 	for (int i = 0; i < lengthof(no_groups); i++)
 		child_ends(divide_without_group, &no_groups[i], 1,
-				   "unit_test: error: archive \"shop.dump\" is damaged: entry 9 (\"LARGE OBJECTS 11..4000000001\") has privileges of missing large objects\n"
+				   "unit_test: error: archive \"shop.dump\" is damaged\n"
+				   "unit_test: detail: Entry 9 (\"LARGE OBJECTS 11..4000000001\") has privileges of missing large objects.\n"
 				   "unit_test: hint: Use another copy of the archive, or make a new dump.\n",
 				   "no group");
 }

@@ -135,7 +135,7 @@ check_damage(void)
 		{
 			tar->data[i] ^= value;
 			if (strcmp(contents(tar->data, tar->len, 1000),
-					   "checksum of a header is wrong") != 0 &&
+					   "the checksum of a header is wrong") != 0 &&
 				(i < 148 || i >= 156))
 				n_unseen++;
 			tar->data[i] ^= value;

@@ -113,9 +113,10 @@ archive_open_damaged(const Archive *archive, const char *problem)
 		pg_fatal_hint("Use pg_restore of the major version of pg_dump that wrote the archive.");
 	}
 	if (archive->kind == ARCHIVE_DIRECTORY)
-		pg_log_error(ARCHIVE_FILE_DAMAGED, TOC_NAME, archive->path, problem);
+		pg_log_error(ARCHIVE_FILE_DAMAGED, TOC_NAME, archive->path);
 	else
-		pg_log_error(ARCHIVE_DAMAGED, archive->path, problem);
+		pg_log_error(ARCHIVE_DAMAGED, archive->path);
+	pg_log_error_detail("%s", message_sentence(problem));
 	pg_fatal_hint(ARCHIVE_COPY_HINT);
 }
 
@@ -150,7 +151,7 @@ archive_open_toc(Archive *archive, DataReader *reader)
 	 * then an error in the table of contents.
 	 */
 	if (archive->toc && read_toc_input(reader, &byte, 1) == 1)
-		problem = "unexpected data after its end";
+		problem = "it contains data after its end";
 	else if (data_reader_error(reader))
 		problem = data_reader_error(reader);
 	else if (archive->toc)
@@ -200,6 +201,8 @@ read_manifest(Archive *archive)
 		pg_log_error("could not read the manifest of archive \"%s\"",
 					 archive->path);
 		pg_log_error_detail("%s", message_sentence(problem));
+		if (strcmp(problem, JSON_READ_UNSUPPORTED) == 0)
+			pg_fatal_hint(JSON_READ_UNSUPPORTED_HINT);
 		pg_fatal_hint("To find other damage, run pg_pardump --verify=\"%s\".  To restore the archive without verification, remove file \"%s/%s\".",
 					  archive->path, archive->path, MANIFEST_NAME);
 	}
@@ -317,7 +320,7 @@ measure_custom(Archive *archive)
 		if (entries[i]->data_state != TOC_DATA_AT_OFFSET)
 			continue;
 		if (entries[i]->data_offset >= end)
-			archive_open_damaged(archive, "no data found at the recorded offset");
+			archive_open_damaged(archive, "there is no data at the recorded offset");
 		archive->stored_bytes[entries[i] - archive->toc->entries] =
 			end - entries[i]->data_offset;
 		end = entries[i]->data_offset;
@@ -435,7 +438,8 @@ add_member(pg_checksum_context *sum, const Archive *archive, const char *name)
 		pg_fatal("could not read archive \"%s\": %s", archive->path, problem);
 	if (fd < 0)
 	{
-		pg_log_error(ARCHIVE_DAMAGED, archive->path, problem);
+		pg_log_error(ARCHIVE_DAMAGED, archive->path);
+		pg_log_error_detail("%s", message_sentence(problem));
 		pg_fatal_hint(ARCHIVE_COPY_HINT);
 	}
 	archive_open_add_file(sum, archive, fd, PG_UINT64_MAX);

@@ -79,7 +79,7 @@ read_piped(Archive *archive)
 	if (problem && strcmp(problem, TOC_READ_UNSUPPORTED) == 0)
 		archive_open_damaged(archive, problem);
 	if (problem)
-		return psprintf(ARCHIVE_FILE_DAMAGED, TOC_NAME, archive->path, problem);
+		return psprintf(ARCHIVE_FILE_DAMAGED ": %s", TOC_NAME, archive->path, problem);
 	checksum_begin(&identity, CHECKSUM_TYPE_SHA256);
 	checksum_add(&identity, text, len);
 	if (toc_has_mark(archive->toc))

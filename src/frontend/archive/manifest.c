@@ -286,10 +286,10 @@ check_files(JsonReader *reader, const Manifest *manifest)
 
 	for (int i = 0; i < manifest->n_files && reader->error == NULL; i++)
 		if (!is_plain_name(manifest->files[i].path))
-			json_fail(reader, "invalid file name");
+			json_fail(reader, "the manifest contains an invalid file name");
 	for (int i = 0; i < manifest->n_files && reader->error == NULL; i++)
 		if (manifest->files[i].checksum_len != lengths[manifest->checksum_type])
-			json_fail(reader, "missing checksum of a file");
+			json_fail(reader, "the manifest does not contain the checksum of a file");
 }
 
 static int
@@ -342,7 +342,7 @@ manifest_read(const char *text, size_t len, const char **problem)
 	 */
 	if (!own_checksum_right(text, len))
 	{
-		*problem = "its own checksum does not match";
+		*problem = "the manifest's own checksum does not match";
 		return NULL;
 	}
 	manifest = pg_malloc0(sizeof(Manifest));
@@ -380,9 +380,8 @@ manifest_load(const char *directory, bool *exists, const char **problem)
 	if (text == NULL)
 		*problem = psprintf("could not read file \"%s\": %s", MANIFEST_NAME,
 							strerror(errno));
-	else if ((manifest = manifest_read(text, len, problem)) == NULL)
-		*problem = psprintf("file \"%s\" is damaged: %s", MANIFEST_NAME,
-							*problem);
+	else
+		manifest = manifest_read(text, len, problem);
 	free(text);
 	close(fd);
 	return manifest;

@@ -184,7 +184,7 @@ extern void manifest_free(Manifest *manifest);
 
 /*
  * Read the manifest of an archive.  Returns NULL if it does not exist, or,
- * with *exists true, if it is damaged; *problem is a clause with its name.
+ * with *exists true, if it cannot be used; *problem is a clause.
  */
 extern Manifest *manifest_load(const char *directory, bool *exists,
 							   const char **problem);

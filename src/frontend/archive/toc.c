@@ -56,7 +56,8 @@ toc_damaged(const char *problem)
 {
 	if (archive_path == NULL)
 		toc_reject_pg_dump(message_sentence(problem));
-	pg_log_error(ARCHIVE_DAMAGED, archive_path, problem);
+	pg_log_error(ARCHIVE_DAMAGED, archive_path);
+	pg_log_error_detail("%s", message_sentence(problem));
 	pg_fatal_hint(ARCHIVE_COPY_HINT);
 }
 

@@ -103,9 +103,9 @@ extern void toc_free(Toc *toc);
 /* Does a directory's table of contents have our mark? */
 extern bool toc_has_mark(const Toc *toc);
 
-/* Messages about a damaged archive or file, with its path and the problem. */
-#define ARCHIVE_DAMAGED "archive \"%s\" is damaged: %s"
-#define ARCHIVE_FILE_DAMAGED "file \"%s\" of archive \"%s\" is damaged: %s"
+/* Messages about a damaged archive or file; the problem is the detail. */
+#define ARCHIVE_DAMAGED "archive \"%s\" is damaged"
+#define ARCHIVE_FILE_DAMAGED "file \"%s\" of archive \"%s\" is damaged"
 #define ARCHIVE_COPY_HINT "Use another copy of the archive, or make a new dump."
 
 /*

@@ -93,7 +93,7 @@ read_int(TocReader *reader)
 		(uint32) bytes[4] << 24;
 	if (value > PG_INT32_MAX)
 	{
-		bad(reader, "invalid number");
+		bad(reader, "it contains an invalid number");
 		return 0;
 	}
 	return bytes[0] ? -(int) value : (int) value;
@@ -111,7 +111,7 @@ read_string(TocReader *reader)
 		return NULL;
 	if (len > MAX_STRING_BYTES)
 	{
-		bad(reader, "invalid string length");
+		bad(reader, "it contains an invalid string length");
 		len = 0;
 	}
 	result = pg_malloc(Min(len, STRING_STEP_BYTES) + 1);
@@ -142,7 +142,7 @@ read_name(TocReader *reader, const char *what)
 static Oid
 read_oid(TocReader *reader)
 {
-	char	   *text = read_name(reader, "missing object identifier");
+	char	   *text = read_name(reader, "an entry has no object identifier");
 	Oid			result = (Oid) strtoul(text, NULL, 10);
 
 	free(text);
@@ -165,7 +165,7 @@ read_head(TocReader *reader, Toc *toc)
 	{
 		if (reader->of_pg_dump)
 			toc_reject_pg_dump("It is not an archive.");
-		bad(reader, "not an archive");
+		bad(reader, "it is not an archive");
 		return;
 	}
 	major = read_byte(reader);
@@ -194,8 +194,8 @@ read_head(TocReader *reader, Toc *toc)
 							   "It is not an archive in custom format." :
 							   "It is not an archive in directory format.");
 		bad(reader, reader->format == TOC_FORMAT_CUSTOM ?
-			"not an archive in custom format" :
-			"not an archive in directory format");
+			"it is not an archive in custom format" :
+			"it is not an archive in directory format");
 		return;
 	}
 
@@ -209,7 +209,7 @@ read_head(TocReader *reader, Toc *toc)
 	else if (value < N_COMPRESS_METHODS)
 		toc->method = (CompressMethod) value;
 	else
-		bad(reader, "unknown compression method");
+		bad(reader, "it contains an unknown compression method");
 	for (int i = 0; i < (int) lengthof(toc->created); i++)
 		toc->created[i] = read_int(reader);
 	toc->dbname = read_string(reader);
@@ -224,12 +224,12 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 
 	entry->dump_id = read_int(reader);
 	if (entry->dump_id <= 0 || entry->dump_id > MAX_DUMP_ID)
-		bad(reader, "invalid dump ID");
+		bad(reader, "it contains an invalid dump ID");
 	entry->had_dumper = read_int(reader) != 0;
 	entry->catalog_oid = read_oid(reader);
 	entry->oid = read_oid(reader);
-	entry->tag = read_name(reader, "missing tag");
-	entry->desc = read_name(reader, "missing description");
+	entry->tag = read_name(reader, "an entry has no tag");
+	entry->desc = read_name(reader, "an entry has no description");
 	entry->section = (TocSection) read_int(reader);
 	entry->defn = read_string(reader);
 	entry->drop_stmt = read_string(reader);
@@ -248,7 +248,7 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 		long		id = strtol(text, &end, 10);
 
 		if (*end != '\0' || id < 0 || id > MAX_DUMP_ID)
-			bad(reader, "invalid dependency");
+			bad(reader, "it contains an invalid dependency");
 		*array_add(entry->deps, entry->n_deps) = (int) id;
 		free(text);
 	}
@@ -277,7 +277,7 @@ read_entry(TocReader *reader, const Toc *toc, TocEntry *entry)
 	entry->data_state = (TocDataState) read_byte(reader);
 	if (entry->data_state < TOC_DATA_SOMEWHERE ||
 		entry->data_state > TOC_DATA_NONE)
-		bad(reader, "invalid data offset");
+		bad(reader, "it contains an invalid data offset");
 	for (int i = 0; i < toc->offset_size; i++)
 		entry->data_offset |= (uint64) read_byte(reader) << (8 * i);
 }
@@ -295,7 +295,7 @@ read_toc(TocReader *reader, const char **problem)
 		*problem = "The output ends within its table of contents.";
 		count = read_int(reader);
 		if (count < 0)
-			bad(reader, "invalid number of entries");
+			bad(reader, "it contains an invalid number of entries");
 	}
 	while (toc->n_entries < count && !reader->at_end)
 	{
@@ -333,7 +333,7 @@ toc_read_file(TocReadCallback read, void *arg, bool is_custom,
 	Toc		   *toc = read_toc(&reader, problem);
 
 	if (toc == NULL)
-		*problem = reader.error ? reader.error : "unexpected end";
+		*problem = reader.error ? reader.error : "it ends too early";
 	return toc;
 }
 

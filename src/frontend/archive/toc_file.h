@@ -33,7 +33,7 @@ extern Toc *toc_read_pg_dump(TocReadCallback read, void *arg,
 /*
  * *problem for an archive of an older or newer format than those supported.
  */
-#define TOC_READ_UNSUPPORTED "unsupported archive format"
+#define TOC_READ_UNSUPPORTED "it has an unsupported format version"
 
 /*
  * Read the table of contents from a custom archive, or from toc.dat of a

@@ -264,30 +264,36 @@ json_append_document(JsonWriter *writer, const JsonField *fields,
  */
 static char damage[256];
 
+/* The last invalid value: a format for the member's name and an unknown word. */
+static const char *refused;
+static char refused_word[MAX_SHOWN_WORD + 1];
+
 /*
- * Add the name of the innermost member to the error, if there is one.
- * Callers for outer members find "damage" there already, and do not change
- * it.
+ * Name the innermost member in the error, if there is one.  Callers for outer
+ * members find "damage" there already, and do not change it.
  */
 static void
 name_error(JsonReader *reader, const JsonField *field)
 {
-	if (reader->error == NULL || reader->error == damage || is_value(field))
+	if (reader->error == NULL || reader->error == damage || is_value(field) ||
+		strcmp(reader->error, JSON_READ_UNSUPPORTED) == 0)
 		return;
-	snprintf(damage, sizeof(damage), "member \"%s\": %s", field->name, reader->error);
+	snprintf(damage, sizeof(damage), reader->error == refused ? refused :
+			 "member \"%s\" is invalid", field->name, refused_word);
 	reader->error = damage;
 }
 
 /*
- * Report an invalid value.  An array's element has no name, so the caller
- * adds the array's name later.
+ * Report an invalid value with a format for the member's name.  An array's
+ * element has no name, so the caller adds the array's name later.
  */
 static void
-json_fields_refuse(JsonReader *reader, const JsonField *field, const char *problem)
+json_fields_refuse(JsonReader *reader, const JsonField *field, const char *format)
 {
 	if (reader->error)
 		return;
-	json_fail(reader, problem);
+	refused = format;
+	json_fail(reader, format);
 	name_error(reader, field);
 }
 
@@ -297,7 +303,7 @@ read_number(JsonReader *reader, const JsonField *field, uint64 type_max)
 	uint64		number = json_number(reader);
 
 	if (number < field->min || number > (field->max > 0 ? field->max : type_max))
-		json_fields_refuse(reader, field, "number out of range");
+		json_fields_refuse(reader, field, "member \"%s\" is out of range");
 	return number;
 }
 
@@ -312,7 +318,7 @@ decode_text(JsonReader *reader, const JsonField *field, const char *digits)
 	char	   *text = pg_malloc0(len + 1);
 
 	if (hex_decode(digits, (uint8 *) text, len) < 0 || strlen(text) != len)
-		json_fields_refuse(reader, field, "invalid encoded text");
+		json_fields_refuse(reader, field, "member \"%s\" has an invalid encoded text");
 	return text;
 }
 
@@ -331,7 +337,7 @@ read_text(JsonReader *reader, const JsonField *field, bool encoded)
 		free(digits);
 	}
 	if (text && field->max > 0 && strlen(text) > field->max)
-		json_fields_refuse(reader, field, "too long");
+		json_fields_refuse(reader, field, "member \"%s\" is too long");
 	return text;
 }
 
@@ -345,9 +351,9 @@ read_bytes(JsonReader *reader, const JsonField *field, const char *text, uint8 *
 	int			len = text ? hex_decode(text, bytes, field->max) : 0;
 
 	if (text && strlen(text) > 2 * field->max)
-		json_fields_refuse(reader, field, "too long");
+		json_fields_refuse(reader, field, "member \"%s\" is too long");
 	else if (len < 0)
-		json_fields_refuse(reader, field, "invalid hexadecimal digits");
+		json_fields_refuse(reader, field, "member \"%s\" has invalid hexadecimal digits");
 	return Max(len, 0);
 }
 
@@ -390,7 +396,7 @@ read_time(JsonReader *reader, const JsonField *field)
 		time = (int64) timegm(&tm) * 1000000 + us;
 	}
 	else
-		json_fields_refuse(reader, field, "invalid time");
+		json_fields_refuse(reader, field, "member \"%s\" has an invalid time");
 	free(text);
 	return time;
 }
@@ -398,18 +404,17 @@ read_time(JsonReader *reader, const JsonField *field)
 static int
 read_word(JsonReader *reader, const JsonField *field)
 {
-	static char problem[MAX_SHOWN_WORD + sizeof("unknown value \"\"")];
 	char	   *text = json_string(reader);
 	int			i = (int) field->min;
 
 	while (text && field->words[i] && strcmp(field->words[i], text) != 0)
 		i++;
 	if (text == NULL || strlen(text) > MAX_SHOWN_WORD)
-		json_fields_refuse(reader, field, "unknown value");
+		json_fields_refuse(reader, field, "member \"%s\" has an unknown value");
 	else if (field->words[i] == NULL)
 	{
-		snprintf(problem, sizeof(problem), "unknown value \"%s\"", text);
-		json_fields_refuse(reader, field, problem);
+		strlcpy(refused_word, text, sizeof(refused_word));
+		json_fields_refuse(reader, field, "member \"%s\" has the unknown value \"%s\"");
 	}
 	free(text);
 	return i;
@@ -496,7 +501,7 @@ read_value(JsonReader *reader, const JsonField *field, char *object,
 			break;
 		case JSON_VERSION:
 			if (json_number(reader) != field->max)
-				json_fields_refuse(reader, field, "unknown version");
+				json_fail(reader, JSON_READ_UNSUPPORTED);
 			break;
 		case JSON_OBJECT:
 			*(void **) member = pg_malloc0(field->size);
@@ -515,7 +520,7 @@ check_required(JsonReader *reader, const JsonField *field, const char *object,
 	if ((field->flags & JSON_REQUIRED) == 0 || (seen && field->kind == JSON_ARRAY))
 		return;
 	if (!seen || is_null(field, object))
-		json_fields_refuse(reader, field, "missing");
+		json_fields_refuse(reader, field, "member \"%s\" is missing");
 }
 
 /* Returns the field with this key, or NULL. */
@@ -552,7 +557,7 @@ read_object(JsonReader *reader, const JsonField *fields, void *object)
 		 * is valid, so refuse such an object.
 		 */
 		else if (seen[field - fields])
-			json_fields_refuse(reader, field, "repeated");
+			json_fields_refuse(reader, field, "member \"%s\" is repeated");
 		else
 		{
 			seen[field - fields] = true;

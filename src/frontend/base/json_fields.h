@@ -92,6 +92,13 @@ extern void json_append_document(JsonWriter *writer, const JsonField *fields,
 								 const void *object);
 
 /*
+ * The error if a JSON_VERSION has another value.  The text may be from a
+ * newer release, and is not damaged.
+ */
+#define JSON_READ_UNSUPPORTED "the file has an unsupported version"
+#define JSON_READ_UNSUPPORTED_HINT "Use the release of pg_pardump that wrote the file, or a newer one."
+
+/*
  * Read a text that contains one object into a struct that is all zeros.  On
  * error, including text that is not UTF-8, reader->error is set to a text
  * that names the member; it is valid until the next error of any reader.

@@ -259,7 +259,8 @@ typedef struct Rewriting
 pg_noreturn static void
 damaged(const Rewriting *rewriting, const char *problem)
 {
-	pg_log_error("file \"%s\" is damaged: %s", rewriting->from, problem);
+	pg_log_error("file \"%s\" is damaged", rewriting->from);
+	pg_log_error_detail("%s", message_sentence(problem));
 	pg_fatal_hint(BACKUP_COPY_HINT);
 }
 
@@ -384,7 +385,7 @@ check_checksum(Rewriting *rewriting)
 								checksum_end_hex(&rewriting->read_checksum));
 
 	if (pg_strcasecmp(rewriting->line->data, line) != 0)
-		damaged(rewriting, "manifest checksum mismatch");
+		damaged(rewriting, "the manifest's own checksum does not match");
 	if (read_line(rewriting))
 		damaged(rewriting, "its checksum is not on the last line");
 }

@@ -539,6 +539,8 @@ cluster_map_read(const ClusterPlace *place)
 			pg_log_error("file \"%s/%s\" is not the map of a cluster's dump",
 						 place->directory, CLUSTER_MAP_NAME);
 			pg_log_error_detail("%s", message_sentence(problem));
+			if (strcmp(problem, JSON_READ_UNSUPPORTED) == 0)
+				pg_fatal_hint(JSON_READ_UNSUPPORTED_HINT);
 			pg_fatal_hint("Use another copy of the dump, or restore each archive in \"%s/%s\" with pg_parrestore.",
 						  place->directory, CLUSTER_DATABASES_NAME);
 		}

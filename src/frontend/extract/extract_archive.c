@@ -92,8 +92,9 @@ frame_list_find(int fd, const char *path, CompressMethod method)
 			compressed_frame_bytes(file + begin, bytes, method);
 		if (bytes == 0)
 		{
-			pg_log_error("file \"%s\" is damaged or truncated: no complete %s frame at offset " UINT64_FORMAT,
-						 path, compress_method_name(method), begin);
+			pg_log_error("file \"%s\" is damaged or truncated", path);
+			pg_log_error_detail("There is no complete %s frame at offset " UINT64_FORMAT ".",
+								compress_method_name(method), begin);
 			pg_fatal_hint(BACKUP_COPY_HINT);
 		}
 		list->begins = array_room(list->begins, ++list->n_frames, sizeof(uint64));
@@ -518,7 +519,8 @@ target_path(const Extraction *extraction, const TarMember *member)
 pg_noreturn static void
 damaged(const Extraction *extraction, const char *problem)
 {
-	pg_log_error("file \"%s\" is damaged: %s", extraction->path, problem);
+	pg_log_error("file \"%s\" is damaged", extraction->path);
+	pg_log_error_detail("%s", message_sentence(problem));
 	pg_fatal_hint(BACKUP_COPY_HINT);
 }
 

@@ -103,7 +103,7 @@ read_header(TarReader *reader)
 
 	memset(member, 0, sizeof(*member));
 	if (read_tar_number(header + CHECKSUM_AT, 8) != tarChecksum(header))
-		return "checksum of a header is wrong";
+		return "the checksum of a header is wrong";
 	strlcpy(field, header + NAME_AT, sizeof(field));
 
 	/*
@@ -137,7 +137,7 @@ read_header(TarReader *reader)
 			return "a member is not a file, directory or symbolic link";
 	}
 	if (member->size > MAX_SIZE)
-		return "size of a member is invalid";
+		return "the size of a member is invalid";
 	if (strcmp(member->path, ".") == 0 && member->kind != TAR_DIRECTORY)
 		return "a path does not belong to a base backup";
 	reader->offset = 0;

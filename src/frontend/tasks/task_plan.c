@@ -393,7 +393,7 @@ make_plan(const PlanFile *file, DumpPlan *plan)
 	plan->server_compress = head->server_compression;
 	if (!compress_spec_parse(head->compression, &plan->compress, error) ||
 		!pg_checksum_parse_type(head->checksums, &plan->checksum_type))
-		return "unknown compression method or checksum algorithm";
+		return "it contains an unknown compression method or checksum algorithm";
 	make_previous(head, plan);
 	return NULL;
 }
@@ -431,7 +431,8 @@ task_plan_read(const char *path)
 		problem = make_plan(&file, &task->plan);
 	if (problem)
 	{
-		pg_log_error("plan \"%s\" is damaged: %s", path, problem);
+		pg_log_error("plan \"%s\" is damaged", path);
+		pg_log_error_detail("%s", message_sentence(problem));
 		pg_fatal_hint(PLAN_HINT);
 	}
 	return task;

@@ -40,6 +40,7 @@ typedef struct VerifyRun
 	Archive    *archive;		/* with --pipe, the archive whose files
 								 * commands return; otherwise NULL */
 	Manifest   *manifest;		/* NULL if it does not exist or is damaged */
+	bool		is_unsupported; /* the manifest has an unsupported version */
 	VerifyCounts found;			/* counts of the leader, and later those of
 								 * all workers */
 	FileList   *list;
@@ -494,6 +495,8 @@ report_failure(const VerifyRun *run, bool is_readable)
 				 printable(run->directory), run->found.findings, run->n_jobs);
 	if (run->found.unread == run->found.findings)
 		pg_log_error_hint("Check the command of --pipe, and whether the files exist.  Then run the same command again.");
+	else if (run->is_unsupported)
+		pg_log_error_hint(JSON_READ_UNSUPPORTED_HINT);
 	else if (!is_readable)
 		pg_log_error_hint(ARCHIVE_COPY_HINT);
 	else if (run->archive)
@@ -617,12 +620,12 @@ read_toc(VerifyRun *run)
 	{
 		toc_free(toc);
 		toc = NULL;
-		problem = "unexpected data after its end";
+		problem = "it contains data after its end";
 	}
 	if (toc == NULL)
 		verify_list_damaged(run->list, TOC_NAME, &run->found,
-							psprintf("file \"%s\" is damaged: %s", TOC_NAME,
-									 problem));
+							psprintf("file \"%s\" is damaged", TOC_NAME),
+							problem);
 	fclose(stream);
 	return toc;
 }
@@ -644,7 +647,12 @@ read_manifest(VerifyRun *run)
 	}
 	run->manifest = manifest_load(run->directory, &exists, &problem);
 	if (exists && run->manifest == NULL)
-		verify_finding(&run->found, problem, NULL);
+	{
+		run->is_unsupported = strcmp(problem, JSON_READ_UNSUPPORTED) == 0;
+		verify_finding(&run->found,
+					   psprintf("could not read the manifest of archive \"%s\"",
+								run->directory), problem);
+	}
 	return exists;
 }
 

@@ -354,11 +354,11 @@ verify_list_open(FileList *list, const char *name, VerifyCounts *counts)
 
 void
 verify_list_damaged(FileList *list, const char *name, VerifyCounts *counts,
-					const char *finding)
+					const char *finding, const char *details)
 {
 	ListedFile *listed = find(list, name);
 
-	verify_finding(counts, finding, NULL);
+	verify_finding(counts, finding, details);
 	if (listed)
 		listed->unusable = true;
 }
@@ -462,13 +462,13 @@ mark_large_objects(FileList *list, const TocEntry *entry, VerifyCounts *counts)
 		else
 			verify_list_damaged(list, entry->filename, counts,
 								psprintf("file \"%s\" is not a list of large objects",
-										 printable(entry->filename)));
+										 printable(entry->filename)), NULL);
 	}
 	if (ferror(stream))
 	{
 		verify_list_damaged(list, entry->filename, counts,
 							psprintf("could not read file \"%s\": %m",
-									 printable(entry->filename)));
+									 printable(entry->filename)), NULL);
 		good = false;
 	}
 	fclose(stream);

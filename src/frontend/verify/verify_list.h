@@ -141,6 +141,7 @@ extern int	verify_list_open(FileList *list, const char *name,
  * Report a finding about a file of the list, and do not read the file again.
  */
 extern void verify_list_damaged(FileList *list, const char *name,
-								VerifyCounts *counts, const char *finding);
+								VerifyCounts *counts, const char *finding,
+								const char *details);
 
 #endif							/* VERIFY_LIST_H */

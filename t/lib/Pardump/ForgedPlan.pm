@@ -66,7 +66,7 @@ sub forged_plans_refused_ok
 		[ 'a leader that may not ask for the server', sub { s/("(?:system_identifier|timeline)": ")\d+/$1/g },
 			qr/error: could not verify that this is the leader's server\n.*detail: Role "[^"]*" may execute pg_control_system\(\)/ ],
 		[ 'a job out of range', sub { s/("jobs": \[\s*\{ "kind": \d+, "first": )/${1}99999/ },
-			qr/is damaged: a job has no files/ ],
+			qr/is damaged\n.*detail: A job has no files\./ ],
 		@more)
 	{
 		my ($what, $change, $message) = @$forgery;
