@@ -264,7 +264,7 @@ json_append_document(JsonWriter *writer, const JsonField *fields,
  */
 static char damage[256];
 
-/* The last invalid value: a format for the member's name and an unknown word. */
+/* The last error: a format for the member's name, and an unknown word. */
 static const char *refused;
 static char refused_word[MAX_SHOWN_WORD + 1];
 
