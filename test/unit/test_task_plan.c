@@ -208,9 +208,9 @@ check_numbers(void)
 	check_refused(&sample, "a job has no files", "more files than there are");
 	sample.jobs[2].n = 2;
 	sample.jobs[2].first = -1;
-	check_refused(&sample, "member \"first\": expected a whole number", "a number below 0");
+	check_refused(&sample, "member \"first\" is invalid", "a number below 0");
 	sample.jobs[0].n = 0;
-	check_refused(&sample, "member \"n\": number out of range", "a job without files");
+	check_refused(&sample, "member \"n\" is out of range", "a job without files");
 	sample.jobs[0].task = 7;
 	check_refused(&sample, "a job belongs to a task that does not exist", "a task that is not there");
 	sample.queue[1] = N_FILES;
@@ -224,9 +224,9 @@ check_numbers(void)
 	sample.tables[0].n_masks = 1;
 	check_refused(&sample, "the number of masks is not the number of columns", "too few masks");
 	sample.tables[1].table.name = NULL;
-	check_refused(&sample, "member \"name\": missing", "a table without a name");
+	check_refused(&sample, "member \"name\" is missing", "a table without a name");
 	sample.previous.fingerprint = "xy";
-	check_refused(&sample, "member \"fingerprint\": invalid hexadecimal digits", "a hash that is none");
+	check_refused(&sample, "member \"fingerprint\" has invalid hexadecimal digits", "a hash that is none");
 	sample.file.head.extension.missing = NULL;
 	check_refused(&sample, "the functions of the extension are missing", "an extension without functions");
 }

@@ -575,7 +575,7 @@ cluster_copy(const Options *options, const char *argv0, ClusterProgram program)
 	if (options->check)
 	{
 		cluster_list_show_copy(copy->globals.conn, options, &copy->list,
-							   copy->connections);
+							   globals_names(options), copy->connections);
 		cluster_session_close(copy->globals.conn);
 		cluster_snapshot_end(copy->snapshot);
 		findings_end();

@@ -22,7 +22,6 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cluster/cluster_list.h"
-#include "cluster/globals.h"
 #include "process/worker_process.h"
 #include "session/session_settings.h"
 #include "source/row_filter.h"
@@ -809,7 +808,8 @@ cluster_target_connections(PGconn *conn, const Options *options,
  */
 void
 cluster_list_show_copy(PGconn *target, const Options *options,
-					   const ClusterList *list, const char *source_connections)
+					   const ClusterList *list, const char *globals,
+					   const char *source_connections)
 {
 	uint64		bytes = 0;
 
@@ -819,7 +819,7 @@ cluster_list_show_copy(PGconn *target, const Options *options,
 									"A run would copy %d databases, %s with indexes:",
 									list->n), list->n, units_size(bytes)));
 	findings_note(psprintf("  target: %s", connection_server_name(target)));
-	findings_note(psprintf("  global objects: %s", globals_names(options)));
+	findings_note(psprintf("  global objects: %s", globals));
 	findings_note(psprintf("  jobs: %d", options->jobs));
 	findings_note(source_connections);
 	findings_note(cluster_target_connections(target, options, list));

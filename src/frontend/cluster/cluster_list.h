@@ -201,10 +201,12 @@ extern char *cluster_target_connections(PGconn *conn, const Options *options,
 
 /*
  * --check of a copy: print what would be done, and what was not checked.
- * source_connections is a line of cluster_source_connections().
+ * globals is the result of globals_names(), and source_connections a line of
+ * cluster_source_connections().
  */
 extern void cluster_list_show_copy(PGconn *target, const Options *options,
 								   const ClusterList *list,
+								   const char *globals,
 								   const char *source_connections);
 
 #endif							/* CLUSTER_LIST_H */

@@ -80,8 +80,8 @@ typedef struct CompareWork
  */
 typedef struct CompareSide
 {
-	const char *name;			/* its name in results, 'database "shop"';
-								 * set it after the side is opened */
+	const char *name;			/* its name in results, 'database "shop"'; set
+								 * it after the side is opened */
 	const Options *options;
 	const DumpPlan *plan;
 	Run			run;

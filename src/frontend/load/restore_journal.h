@@ -89,8 +89,8 @@ extern char *restore_journal_holder(PGconn *conn, bool has_journal);
 /* The text of the warning about a wait. */
 typedef struct RestoreJournalWait
 {
-	const char *message;		/* contains %d for seconds, and may contain
-								 * %s for the name */
+	const char *message;		/* contains %d for seconds, and may contain %s
+								 * for the name */
 	const char *hint;
 } RestoreJournalWait;
 

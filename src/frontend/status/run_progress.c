@@ -585,7 +585,7 @@ count_keys(const DumpPlan *plan)
 	return result;
 }
 
-/* The work that follows when all rows are loaded and all indexes are built. */
+/* The work that follows when all rows are loaded and all indexes built. */
 static void
 look_at_later(const Run *run)
 {
