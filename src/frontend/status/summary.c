@@ -265,7 +265,7 @@ hand_over(const Run *run)
 	*own = figures;
 }
 
-/* "reused 308 of 320 chunks, 11.2 GB stored; new: 12, 717 MB stored"; owned. */
+/* "reused 308 of 320 chunks, 11.2 GB stored; new: 12, 717 MB stored" */
 static char *
 reused_text(const Run *run)
 {
