@@ -311,7 +311,7 @@ refused_ok(qr/the output of the password command is empty$/m, 'a command that pr
 	'--password-command=true');
 refused_ok(qr/the output of the password command is longer than/, 'a command that prints without end', '-d', as_app('shop'),
 	q{--password-command=head -c 100000 /dev/zero | tr '\0' x});
-refused_ok(qr/the output of the password command contains a null byte/, 'a command that prints a null byte', '-d', as_app('shop'),
+refused_ok(qr/the output of the password command contains a zero byte/, 'a command that prints a zero byte', '-d', as_app('shop'),
 	q{--password-command=printf 'a\000b'});
 refused_ok(qr/options --password-command and -W\/--password cannot be used together/, 'a prompt, too', '-W',
 	"--password-command=$command", as_app('shop'));

@@ -385,7 +385,7 @@ foreach my $try ([ 'echo x && ', 'The command of "fetch" did not return file "ba
 	chmod 0600, $file;
 	my ($rows, $other) = grep { -s } glob "$store/shop/$names[1]/[0-9]*.dat*";
 	append_to_file($rows, 'x');
-	failed_ok('damage: --verify', 2, qr/error: backup "shop\/$names[1]" is damaged\n(?:.*detail: .*\n)+.*hint: Run "pg_pardump_backup \Q$file\E" .*  To restore the last one without known damage, run "pg_pardump_backup --restore shop\/$names[0] \Q$file\E"\.\n/, '--verify', $file);
+	failed_ok('damage: --verify', 2, qr/error: backup "shop\/$names[1]" is damaged\n(?:.*detail: .*\n)+.*hint: To make a new backup now, run "pg_pardump_backup \Q$file\E"\.  .*  To restore the last backup without known damage, run "pg_pardump_backup --restore shop\/$names[0] \Q$file\E"\.\n/, '--verify', $file);
 	is(statuses($file), "0 $names[0] verified $names[1] DAMAGED", 'damage: it is recorded');
 	write_text($file, $text =~ s/^fetch = \K/test %f != @{[ $other =~ s{.*\/}{}r ]} && /mr);
 	chmod 0600, $file;
@@ -531,7 +531,7 @@ foreach my $what ('list', 'index')
 	chmod 0600, $file;
 	my ($status, undef, $told) = run_backup($now + 2 * DAY, '-v', $file);
 	is($status, 3, "half removed, $what: exit code");
-	like($told, qr/^pg_pardump_backup: removing backup .*\n(?:.*\n)*.*error: could not remove backup .*\npg_pardump_backup: made backup "$names[2]", not verified:\n  1 database, \d.*\npg_pardump_backup: could not remove all old backups; see the errors above\n\z/m, "half removed, $what: the last lines");
+	like($told, qr/^pg_pardump_backup: removing backup .*\n(?:.*\n)*.*error: could not remove backup .*\npg_pardump_backup: detail: The command of "remove" failed with exit code 1\.\npg_pardump_backup: made backup "$names[2]", not verified:\n  1 database, \d.*\npg_pardump_backup: could not remove all old backups; see the errors above\n\z/m, "half removed, $what: the last lines");
 	ok(!-e "$store/shop/$names[0]/toc.dat" && -e "$store/shop/$names[0]/backup.json", "half removed, $what: files");
 
 	# the host is lost, too

@@ -227,6 +227,7 @@ check_structs(void)
 	check_damage("{\"letter\": 256}", "member \"letter\" is out of range");
 	check_damage("{\"time\": \"2026-01-01\"}", "member \"time\" has an invalid time");
 	check_damage("{\"word\": \"two\"}", "member \"word\" has the unknown value \"two\"");
+	check_damage("{\"word\": \"a\\nb\"}", "member \"word\" has an unknown value");
 	check_damage("{\"word\": \"1234567890123456789012345678901234567890123456789012345678901\"}",
 				 "member \"word\" has an unknown value");
 	check_damage("{\"texts\": {}}", "member \"texts\" is invalid");
@@ -235,7 +236,7 @@ check_structs(void)
 	check_damage("{\"child\": []}", "member \"child\" is invalid");
 	check_damage("{\"others\": [{\"number\": 0}]}", "member \"number\" is out of range");
 	check_damage("{\"text\": \"\xff\"}", "it is not UTF-8");
-	check_damage("{\"text\": \"\"} 1", "unexpected text at the end");
+	check_damage("{\"text\": \"\"} 1", "it contains text after its end");
 }
 
 void

@@ -90,7 +90,7 @@ json_more(JsonReader *reader, char close, bool *first)
 		return false;
 	if (was_first || take(reader, ','))
 		return true;
-	json_fail(reader, "expected a comma or the end");
+	json_fail(reader, "a comma or the end is missing");
 	return false;
 }
 
@@ -272,7 +272,7 @@ skip(JsonReader *reader, int depth)
 	bool		first = true;
 
 	if (depth > MAX_DEPTH)
-		json_fail(reader, "nested too deeply");
+		json_fail(reader, "it is nested too deeply");
 	else if (c == '{' || c == '[')
 	{
 		reader->pos++;
@@ -314,7 +314,7 @@ json_finish(JsonReader *reader)
 {
 	(void) peek(reader);
 	if (reader->pos < reader->end)
-		json_fail(reader, "unexpected text at the end");
+		json_fail(reader, "it contains text after its end");
 }
 
 /* ----------

@@ -253,8 +253,9 @@ json_append_document(JsonWriter *writer, const JsonField *fields,
  */
 
 /*
- * A message shows an unknown word up to this length.  Words of newer releases
- * are short, and a longer text could be cut within a character.
+ * A message shows an unknown word of printable ASCII characters up to this
+ * length, as words of newer releases will be.  Others may be an attempt to
+ * print lines that look like messages of ours.
  */
 #define MAX_SHOWN_WORD 60
 
@@ -401,6 +402,14 @@ read_time(JsonReader *reader, const JsonField *field)
 	return time;
 }
 
+static bool
+is_printable_ascii(const char *text)
+{
+	while (*text >= ' ' && *text <= '~')
+		text++;
+	return *text == '\0';
+}
+
 static int
 read_word(JsonReader *reader, const JsonField *field)
 {
@@ -409,7 +418,7 @@ read_word(JsonReader *reader, const JsonField *field)
 
 	while (text && field->words[i] && strcmp(field->words[i], text) != 0)
 		i++;
-	if (text == NULL || strlen(text) > MAX_SHOWN_WORD)
+	if (text == NULL || strlen(text) > MAX_SHOWN_WORD || !is_printable_ascii(text))
 		json_fields_refuse(reader, field, "member \"%s\" has an unknown value");
 	else if (field->words[i] == NULL)
 	{

@@ -314,7 +314,7 @@ findings_note(const char *text)
 
 /*
  * "2 problems found (errors: 1, warnings: 1); a run would fail", "2 problems
- * found (databases checked: 4, errors: 2, warnings: 0); a run would dump all
+ * (databases checked: 4, errors: 2, warnings: 0); a run would dump all
  * databases except shop, web".  An error that does not belong to a database
  * ends the whole run.
  */
@@ -342,13 +342,13 @@ put_verdict(FILE *out)
 	else
 	{
 		format = failed && counts.errors == n_of_databases ?
-			ngettext("%d problem found (databases checked: %d, errors: %d, warnings: %d); a run would dump all databases except %s\n",
-					 "%d problems found (databases checked: %d, errors: %d, warnings: %d); a run would dump all databases except %s\n", n) :
+			ngettext("%d problem (databases checked: %d, errors: %d, warnings: %d); a run would dump all databases except %s\n",
+					 "%d problems (databases checked: %d, errors: %d, warnings: %d); a run would dump all databases except %s\n", n) :
 			counts.errors > 0 ?
-			ngettext("%d problem found (databases checked: %d, errors: %d, warnings: %d); a run would fail\n",
-					 "%d problems found (databases checked: %d, errors: %d, warnings: %d); a run would fail\n", n) :
-			ngettext("%d problem found (databases checked: %d, errors: %d, warnings: %d); a run would start\n",
-					 "%d problems found (databases checked: %d, errors: %d, warnings: %d); a run would start\n", n);
+			ngettext("%d problem (databases checked: %d, errors: %d, warnings: %d); a run would fail\n",
+					 "%d problems (databases checked: %d, errors: %d, warnings: %d); a run would fail\n", n) :
+			ngettext("%d problem (databases checked: %d, errors: %d, warnings: %d); a run would start\n",
+					 "%d problems (databases checked: %d, errors: %d, warnings: %d); a run would start\n", n);
 		fprintf(out, format, n, n_checked, counts.errors, counts.warnings, failed);
 	}
 }

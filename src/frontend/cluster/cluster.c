@@ -286,11 +286,16 @@ cluster_dump_clean_up(void *arg, int no)
 		cluster_output_clean_up(dump->output, &dump->map.list.databases[no]);
 }
 
-/* Is this quoted name also a word for a shell, and not an option? */
+/*
+ * Is this quoted name also a word for a shell, and not an option?  A name of
+ * a database that exists everywhere is none, because a copy does not create
+ * it.
+ */
 static bool
 is_plain_word(const char *quoted)
 {
-	return quoted[1] != '-' &&
+	return quoted[1] != '-' && strcmp(quoted, "\"postgres\"") != 0 &&
+		strcmp(quoted, "\"template1\"") != 0 &&
 		strspn(quoted + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(quoted) - 2;
 }
 

@@ -194,7 +194,7 @@ check_databases(JsonReader *reader, const MapFile *file)
 			json_fail(reader, "the directory of a database is not that of its OID");
 		if (found->database.name[0] == '\0' ||
 			strcmp(found->database.name, "template0") == 0)
-			json_fail(reader, "impossible name of a database");
+			json_fail(reader, "a database has an impossible name");
 		free(want);
 	}
 	if (reader->error == NULL)

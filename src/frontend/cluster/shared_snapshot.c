@@ -192,7 +192,10 @@ read_file(const char *path, SharedFile *file)
 	if (reader.error)
 	{
 		pg_log_error("file \"%s\" does not describe a shared snapshot", path);
-		pg_fatal_detail("%s", message_sentence(reader.error));
+		pg_log_error_detail("%s", message_sentence(reader.error));
+		if (strcmp(reader.error, JSON_READ_UNSUPPORTED) == 0)
+			pg_log_error_hint(JSON_READ_UNSUPPORTED_HINT);
+		exit(1);
 	}
 	free(text);
 }

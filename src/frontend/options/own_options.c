@@ -449,7 +449,7 @@ own_options_check(const Options *options, const OptionTable *table)
 	option_rules_check(options, rules, lengthof(rules), table);
 	/* These conflict with what --all-databases does on a target anyway. */
 	copies = options->all_databases && options->target;
-	exclude(copies && options->expected_rate != 0, "--all-databases",
+	exclude(copies && options->check && options->expected_rate != 0, "--all-databases",
 			"--expected-rate", "The check of a copy of all databases does not plan the copies of the databases.");
 	exclude(copies && options->create, "--all-databases", "-C/--create",
 			"--all-databases creates missing databases anyway.");

@@ -651,7 +651,7 @@ read_manifest(VerifyRun *run)
 		run->is_unsupported = strcmp(problem, JSON_READ_UNSUPPORTED) == 0;
 		verify_finding(&run->found,
 					   psprintf("could not read the manifest of archive \"%s\"",
-								run->directory), problem);
+								printable(run->directory)), problem);
 	}
 	return exists;
 }
