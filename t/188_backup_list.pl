@@ -224,7 +224,7 @@ is(scalar(grep { $_->{verified}{time} eq '2027-01-19T08:00:00Z' } @{ backups_of(
 	is_deeply([ @$found{qw(bytes status verified pipe)} ], [ undef, 'not verified', undef, JSON::PP::true ], 'pipe: JSON');
 	my ($rc, $out, $err) = run_backup($now, '--verify', 'latest', $file);
 	is("$rc$out", '1', 'pipe: --verify of one: exit code');
-	like($err, qr/\Apg_pardump_backup: error: the files of backup "shop\/$names[0]" were written by the command of "pipe"\npg_pardump_backup: hint: Decrypt the files of "\Q$dir\E.*" into another directory\. Then run "pg_pardump --verify" on that directory\.\n\z/,
+	like($err, qr/\Apg_pardump_backup: error: the files of backup "shop\/$names[0]" were written by the command of "pipe"\npg_pardump_backup: hint: Decrypt the files of "\Q$dir\E.*" into another directory\.  Then run "pg_pardump --verify" on that directory\.\n\z/,
 		'pipe: --verify of one: message');
 	($rc, $out, $err) = run_backup($now, '--verify', $file);
 	is("$rc$out$err", "1pg_pardump_backup: error: there are no backups to verify in directory \"$dir\"\npg_pardump_backup: detail: \"fetch\" is not set, so files that the command of \"pipe\" wrote cannot be read.\npg_pardump_backup: hint: Set \"fetch\" to the command that returns the files.\n",

@@ -130,7 +130,7 @@ foreach my $try (
 	my $away = new_path('away');
 	my ($piped, $dir) = backup_config($node, 'database = shop', "pipe = mkdir -p $away/%d/%t && cat >$away/%d/%t/%f", "remove = rm -rf $away/%d/%t");
 	is((run_backup($now, $piped))[0], 0, 'a backup that is sent elsewhere');
-	refused_ok('sent elsewhere', qr/\Apg_pardump_backup: error: the files of backup "shop\/$names[0]" were written by the command of "pipe"\npg_pardump_backup: hint: Fetch the files, and decrypt them into a directory\. Then run "pg_parrestore" on that directory\.\n\z/,
+	refused_ok('sent elsewhere', qr/\Apg_pardump_backup: error: the files of backup "shop\/$names[0]" were written by the command of "pipe"\npg_pardump_backup: hint: Fetch the files, and decrypt them into a directory\.  Then run "pg_parrestore" on that directory\.\n\z/,
 		'latest', $piped);
 }
 

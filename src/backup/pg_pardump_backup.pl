@@ -354,7 +354,7 @@ sub other_server
 	  . join('', sort keys %seen)
 	  . sprintf("detail: The configuration leads to the server with system identifier %s at address \"%s\".\n", identity($server))
 	  . "hint: After pg_upgrade or a change of address, run \"pg_pardump_backup --adopt $config->{file}\"."
-	  . " Otherwise give each server a directory of its own.\n";
+	  . "  Otherwise, give each server a directory of its own.\n";
 }
 
 sub are_verified { return !grep { !defined $_->{verified} } @_; }
@@ -563,7 +563,7 @@ sub back_up
 	if (!eval {
 			store_later_globals($globals, grep { defined } values %$made) if !$snapshot;
 			die "the server changed during the run\n"
-			  . "detail: A failover happened, or the address leads to several servers. No old backup was removed.\n"
+			  . "detail: A failover happened, or the address leads to several servers.  No old backup was removed.\n"
 			  . "hint: Check that \"host\" is the address of one server, and run pg_pardump_backup again.\n"
 			  if !defined $other && !same_server(read_server($config), $server);
 			1;
@@ -733,8 +733,8 @@ sub require_files
 	my ($backup, $command) = @_;
 	return if !$backup->{pipe} || defined $config->{fetch};
 	die 'the files of backup ' . title($backup) . " were written by the command of \"pipe\"\n"
-	  . ($backup->{elsewhere} ? "hint: Fetch the files, and decrypt them into a directory. Then run \"$command\" on that directory.\n"
-		: "hint: Decrypt the files of \"$backup->{archive}\" into another directory. Then run \"$command\" on that directory.\n");
+	  . ($backup->{elsewhere} ? "hint: Fetch the files, and decrypt them into a directory.  Then run \"$command\" on that directory.\n"
+		: "hint: Decrypt the files of \"$backup->{archive}\" into another directory.  Then run \"$command\" on that directory.\n");
 }
 
 sub note_verification

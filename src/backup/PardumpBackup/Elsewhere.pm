@@ -465,7 +465,7 @@ sub init_store
 	# later runs would call "remove" here for backups that are elsewhere
 	die "directory \"$config->{directory}\" contains backups of another store\n"
 	  . 'detail: The command of "pipe" has changed; it was ' . quoted($pipe) . ".\n"
-	  . "hint: If the new command leads to another store, set \"directory\" to an empty directory. Otherwise, run --init with the former command, and then change it.\n"
+	  . "hint: If the new command leads to another store, set \"directory\" to an empty directory.  Otherwise, run --init with the former command, and then change it.\n"
 	  if @names && $pipe ne '' && $pipe ne $config->{pipe};
 	put($config, \%INDEX, 'probe.json', $text);
 	check_stored($config, \%INDEX, 'probe.json', $text);
@@ -531,7 +531,7 @@ sub check_missing
 	return if !$n || $n < $of && !$removes;
 	my $text = "the store lacks backups whose records are in directory \"$config->{directory}\"\n"
 	  . "detail: Missing backups: $n of $of, for example \"$missing[0]\".\n"
-	  . "hint: Check the commands in the configuration. If the store was emptied, or \"pipe\" leads to another one now, set \"directory\" to an empty directory.\n";
+	  . "hint: Check the commands in the configuration.  If the store was emptied, or \"pipe\" leads to another one now, set \"directory\" to an empty directory.\n";
 	die $text if $n == $of && $removes;
 	report('warning', $text);
 	return;

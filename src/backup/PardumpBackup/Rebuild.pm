@@ -77,7 +77,7 @@ sub rebuild
 		if (!$backup->{complete} && !$backup->{removed} && !defined $backup->{problem})
 		{
 			report('warning', "backup $shown in the store is incomplete\n"
-				  . "detail: The store contains no record of this backup. Runs do not remove such backups.\n"
+				  . "detail: The store contains no record of this backup.  Runs do not remove such backups.\n"
 				  . "hint: If no other host is making this backup now, remove its files from the store.\n");
 			next;
 		}

@@ -369,7 +369,7 @@ sub test_backups
 		STDOUT->flush;
 		drop_database($test, $backup->{database}) if !$backup->{pipe} || $backup->{fetch};
 	}
-	die "the restore test tested no backup\nhint: The lines above state the reasons. If libraries are missing, list them in drill_preload.\n" if $count{'not tested'} == $n;
+	die "the restore test tested no backup\nhint: The lines above state the reasons.  If libraries are missing, list them in drill_preload.\n" if $count{'not tested'} == $n;
 	printf $count{FAILED} ? "restore test FAILED (databases passed: %d, failed: %d, not tested: %d)\n"
 	  : "restore test passed (databases passed: %d, failed: %d, not tested: %d)\n", @count{ 'passed', 'FAILED', 'not tested' };
 	return !$count{FAILED};

@@ -118,7 +118,7 @@ sub claim_store
 	}
 	die "directory \"$directory\" contains the backups of configuration \"" . $claim->{name} =~ tr/ -~//cdr . "\"\n"
 	  . "detail: Each configuration requires a directory of its own.\n"
-	  . "hint: Set another \"directory\". If the configuration was renamed, remove the file \"$file\".\n"
+	  . "hint: Set another \"directory\".  If the configuration was renamed, remove the file \"$file\".\n"
 	  if $claim->{name} ne $name;
 	return $claim;
 }
