@@ -279,12 +279,12 @@ all_found_ok(
 			mkfifo("$_[0]/blob_4711.dat$suffix", 0600) or die "mkfifo: $!";
 			mkfifo("$_[0]/fifo", 0600) or die "mkfifo: $!";
 		},
-		qr/could not read $in_file; file ".*" is not a regular file$/,
-		qr/could not read file "blob_4711\.dat\Q$suffix\E"; file ".*" is not a regular file$/, qr/file "fifo" is not listed in the manifest/ ],
+		qr/could not read $in_file; ".*" is not a regular file$/,
+		qr/could not read file "blob_4711\.dat\Q$suffix\E"; ".*" is not a regular file$/, qr/file "fifo" is not listed in the manifest/ ],
 	map {
 		my $name = $_;
 		[ "$name is a FIFO", $ours, sub { unlink "$_[0]/$name"; mkfifo("$_[0]/$name", 0600) },
-			qr/file ".*\/\Q$name\E" is not a regular file$/ ],
+			qr/".*\/\Q$name\E" is not a regular file$/ ],
 		[ "$name is a link", $ours,
 			sub { rename "$_[0]/$name", "$_[0]/../other"; symlink '../other', "$_[0]/$name" },
 			qr/file ".*\/\Q$name\E" is a symbolic link$/ ]

@@ -310,7 +310,7 @@ foreach my $case (
 	[ 'with --dry-run', qr/options --report and --dry-run cannot be used together/, '--dry-run', '--report=x.html' ],
 	[ 'without a name', qr/invalid value "" for option --report/, '--report=' ],
 	[ 'nowhere', qr/could not create file "\/nowhere\/x\.html": No such file/, '--report=/nowhere/x.html' ],
-	[ 'a device', qr/file "\/dev\/null" is not a regular file/, '--report=/dev/null' ])
+	[ 'a device', qr/"\/dev\/null" is not a regular file/, '--report=/dev/null' ])
 {
 	my ($what, $message, @options) = @$case;
 	refused_ok($message, $what, @options, '-d', $node->connstr($db));

@@ -204,7 +204,7 @@ append_to_file("$history/$_", 'x') foreach 'dump-shop-note.json', 'dump-shop-202
 
 (undef, $page, $err) = dumped('shop');
 my $n_bad = keys %bad;
-like($err, qr/\A\S+ warning: skipped $n_bad files in directory "\Q$history\E" of option --report-history\n\S+ detail: File "dump-shop-[^"]+" is not a regular file\.\n\z/,
+like($err, qr/\A\S+ warning: skipped $n_bad files in directory "\Q$history\E" of option --report-history\n\S+ detail: "dump-shop-[^"]+" is not a regular file\.\n\z/,
 	'files that are not records: one warning');
 ($own, @runs) = runs_of('files that are not records', $page);
 is(scalar @runs, 7, 'files that are not records: the runs that are');

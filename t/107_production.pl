@@ -89,12 +89,12 @@ SQL
 	no_session_left(4);
 	my $dump = start_dump($node->connstr('production'), '-U', 'dumper', '--enable-row-security',
 		'-j6', '--retries=0', '-t', 'gated', '--max-table-segment-pages=250');
-	wait_until('workers have given up', sub { !pump_run($dump->{h}) || $dump->{err} =~ /continues with 4\n/ });
+	wait_until('workers have given up', sub { !pump_run($dump->{h}) || $dump->{err} =~ /(?:continues without it\n.*){2}/s });
 	$others[0]->('SELECT pg_advisory_unlock_all()');
 	is(end_dump($dump), 0, 'fewer connections than jobs: exit code');
 	like($dump->{err}, qr/^pg_pardump: warning: server "[^"]+" might have only 4 of 6 needed connections left\npg_pardump: detail: .*pg_read_all_stats/,
 		'fewer connections than jobs: a warning at the beginning');
-	like($dump->{err}, qr/could not open one of the connections; the run continues with 5\npg_pardump: detail: .*remaining connection slots.*continues with 4\n/s,
+	like($dump->{err}, qr/could not open one of the connections; the run continues without it\npg_pardump: detail: .*remaining connection slots.*continues without it\n/s,
 		'fewer connections than jobs: fewer workers');
 	sql($node, 'postgres', 'GRANT pg_read_all_stats TO dumper');
 	no_session_left(4);

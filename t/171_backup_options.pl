@@ -148,7 +148,7 @@ foreach my $function ($functions =~ /(\w+\([^)]*\))/g)
 	($rc, undef, $err) = run_program('pg_parbasebackup', @role, '-D', $dir);
 	my ($name) = $function =~ /^(\w+)/;
 	is($rc, 1, "without privilege on $function: exit code");
-	like($err, qr/the role "backup" may not take a base backup\n.*detail: The role may not execute \Q$function\E\.\n.*hint: .*"postgres": (GRANT .*;)\n\z/,
+	like($err, qr/error: role "backup" may not take a base backup\n.*detail: The role may not execute \Q$function\E\.\n.*hint: .*"postgres": (GRANT .*;)\n\z/,
 		"without privilege on $function: message");
 	ok(!-e $dir, "without privilege on $function: nothing is left");
 	my ($grant) = $err =~ /(GRANT .*;)/;

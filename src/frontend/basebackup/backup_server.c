@@ -207,7 +207,7 @@ check_rights(const Backup *backup)
 		return;
 
 	role = pg_strdup(fmtId(PQgetvalue(res, 0, 0)));
-	pg_log_error("the role \"%s\" may not take a base backup",
+	pg_log_error("role \"%s\" may not take a base backup",
 				 printable(PQgetvalue(res, 0, 0)));
 	if (lacks_slot)
 	{

@@ -189,7 +189,7 @@ look_at(RunState *state, int no)
 		cluster_snapshot_end_run(state->run->snapshot, no);
 	gone = waitpid(state->pids[no], &status, WNOHANG);
 	if (gone < 0 && errno != EINTR)
-		pg_fatal("%s() failed: %m", "waitpid");
+		pg_fatal("could not wait for child process: %m");
 	if (gone <= 0)
 		return;
 	state->pids[no] = 0;

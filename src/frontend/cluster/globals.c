@@ -125,7 +125,7 @@ globals_read(PGconn *conn, const PeerAddress *address, const char *part,
 	char	   *text;
 
 	if (fd < 0)
-		pg_fatal("%s() failed: %m", "memfd_create");
+		pg_fatal("could not create in-memory file: %m");
 	pg_log_info("reading roles and tablespaces with \"%s\"", program);
 	stock_pg_dumpall_run(program, part, options, address, PQdb(conn), more, fd);
 	if (lseek(fd, 0, SEEK_SET) < 0 ||

@@ -71,7 +71,7 @@ has_ended(pid_t pid)
 
 	if (waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 &&
 		errno != EINTR)
-		pg_fatal("%s() failed: %m", "waitid");
+		pg_fatal("could not wait for child process: %m");
 	return info.si_pid == pid;
 }
 

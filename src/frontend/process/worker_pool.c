@@ -261,13 +261,11 @@ do_without(WorkerPool *pool, Worker *worker)
 	if (!can_leave && !can_rest)
 		return false;
 	worker_process_show_words(worker->process);
-	if (can_leave)
-		pg_log_warning("could not open one of the connections; the run continues with %d",
-					   --pool->n_staying);
-	else
-		pg_log_warning("could not open one of the connections; the run continues with the others");
+	pg_log_warning("could not open one of the connections; the run continues without it");
 	pg_log_warning_detail("%s", message_sentence(worker_process_lost_cause(worker->process)));
-	if (!can_leave)
+	if (can_leave)
+		pool->n_staying--;
+	else
 	{
 		resetPQExpBuffer(&worker->process->words);
 		memset(&worker->retry, 0, sizeof(Retry));

@@ -770,7 +770,7 @@ check_place(const char *path, const char *directory)
 
 	/* rename() must replace only a regular file, such as an earlier page. */
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		pg_fatal("file \"%s\" is not a regular file", path);
+		pg_fatal("\"%s\" is not a regular file", path);
 	archive_dir_keep_out(directory, "--report", path);
 }
 

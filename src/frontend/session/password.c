@@ -536,7 +536,7 @@ wait_for_command(CommandRun *run)
 		if (gone < 0 && errno == EINTR)
 			gone = 0;
 		if (gone < 0)
-			pg_fatal("%s() failed: %m", "waitpid");
+			pg_fatal("could not wait for child process: %m");
 		if (gone == 0 && clock_monotonic_ms() > until)
 			return psprintf("password command did not exit within %d s", timeout_s());
 	}

@@ -285,9 +285,9 @@ ask(const Standbys *standbys, const Standby *standby)
 
 	if (PQserverVersion(standby->conn) < MIN_VERSION)
 	{
-		pg_log_error("server %s has version %s, but %s requires PostgreSQL 15 or newer",
+		pg_log_error("server \"%s\" has version %s, but %s requires PostgreSQL %s or newer",
 					 standby->name,
-					 PQparameterStatus(standby->conn, "server_version"), standbys->option);
+					 PQparameterStatus(standby->conn, "server_version"), standbys->option, "15");
 		pg_fatal_hint("Run pg_pardump without %s.", standbys->option);
 	}
 	res = session_query(standby->conn, check_query);

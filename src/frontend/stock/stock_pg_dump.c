@@ -282,7 +282,7 @@ has_ended(const StockPgDump *pg_dump)
 	siginfo_t	info = {.si_pid = 0};
 
 	if (waitid(P_PID, pg_dump->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
-		pg_fatal("%s() failed: %m", "waitid");
+		pg_fatal("could not wait for child process: %m");
 	return info.si_pid != 0;
 }
 

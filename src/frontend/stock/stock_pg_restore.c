@@ -598,7 +598,7 @@ has_ended(PgRestoreRun *run, bool *ok)
 	if (gone == 0 || (gone < 0 && errno == EINTR))
 		return false;
 	if (gone < 0)
-		pg_fatal("%s() failed: %m", "waitpid");
+		pg_fatal("could not wait for child process: %m");
 	run->pid = 0;
 	program_words_hear(&run->words, 0, true);
 	program_words_close(&run->words);

@@ -35,7 +35,7 @@ regular_file_open(int dir, const char *name, const char **problem)
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		return fd;
 	close(fd);
-	*problem = psprintf("file \"%s\" is not a regular file", printable(name));
+	*problem = psprintf("\"%s\" is not a regular file", printable(name));
 	/* for callers, only ENOENT means that the file does not exist */
 	errno = EINVAL;
 	return -1;
