@@ -506,7 +506,7 @@ cluster_snapshot_pause(void *arg)
 	}
 	standby_snapshot_take(standbys, &no_extension, &others);
 	if (!guards_agree(snapshot, standbys->list[0].snapshot))
-		session_lost(psprintf("sessions have different snapshots, although replay of standby %s was paused",
+		session_lost(psprintf("sessions have different snapshots, although replay of standby \"%s\" was paused",
 							  standbys->list[0].name));
 }
 

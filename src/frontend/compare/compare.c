@@ -499,7 +499,7 @@ database_name(const CompareSide *side, bool with_server)
 	PGconn	   *conn = side->source->conn;
 
 	return with_server ?
-		psprintf("database \"%s\" on %s", name, connection_server_name(conn)) :
+		psprintf("database \"%s\" on \"%s\"", name, connection_server_name(conn)) :
 		psprintf("database \"%s\"", name);
 }
 

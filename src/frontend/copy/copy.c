@@ -546,7 +546,7 @@ describe_copied(const Copy *copy)
 	if (strcmp(source, target) != 0)
 		return psprintf("copied database \"%s\" to database \"%s\":",
 						printable(source), printable(target));
-	return psprintf("copied database \"%s\" on %s to database \"%s\" on %s:",
+	return psprintf("copied database \"%s\" on \"%s\" to database \"%s\" on \"%s\":",
 					printable(source), copy->source_server, printable(target),
 					connection_server_name(copy->target.conn));
 }

@@ -156,7 +156,7 @@ check_delays(const PGresult *res, const char *name)
 	if (PQgetisnull(res, 0, WRONG_DELAYS))
 		return;
 	if (name)
-		pg_log_warning("replay on standby %s might cancel queries of the run (%s)",
+		pg_log_warning("replay on standby \"%s\" might cancel queries of the run (%s)",
 					   name, PQgetvalue(res, 0, WRONG_DELAYS));
 	else
 		pg_log_warning("replay on this standby might cancel queries of the run (%s)",

@@ -135,7 +135,7 @@ standby_watch(Standby *standby)
 									" FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) a");
 
 	if (PQntuples(res) != 1)
-		session_unexpected(psprintf("The session on standby %s is missing from pg_stat_activity.",
+		session_unexpected(psprintf("The session on standby \"%s\" is missing from pg_stat_activity.",
 									standby->name));
 	standby->holder_query = psprintf(holder_format, PQgetvalue(res, 0, 0),
 									 PQgetvalue(res, 0, 1));
@@ -155,7 +155,7 @@ was_lost(Standby *standby)
 		PQerrorMessage(standby->conn);
 
 	interrupt_check();
-	pg_log_warning("connection to standby %s was lost; continuing with the other standbys",
+	pg_log_warning("connection to standby \"%s\" was lost; continuing with the other standbys",
 				   standby->name);
 	pg_log_warning_detail("%s", message_sentence(*words ? words :
 												 "the server did not respond"));
@@ -292,7 +292,7 @@ ask(const Standbys *standbys, const Standby *standby)
 	}
 	res = session_query(standby->conn, check_query);
 	if (PQntuples(res) != 1)
-		session_unexpected(psprintf("The identity of server %s has %d rows instead of one.",
+		session_unexpected(psprintf("The identity of server \"%s\" has %d rows instead of one.",
 									standby->name, PQntuples(res)));
 	return res;
 }
@@ -304,7 +304,7 @@ check_one(const Standbys *standbys, const Standby *standby,
 {
 	if (!result_is_true(res, 0, COL_IN_RECOVERY))
 	{
-		pg_log_error("server %s is not a standby, but %s requires all servers to be standbys",
+		pg_log_error("server \"%s\" is not a standby, but %s requires all servers to be standbys",
 					 standby->name, standbys->option);
 		pg_log_error_detail("A snapshot of a primary does not correspond to a WAL position at which replay on a standby could be paused.");
 		pg_log_error_hint("Use standbys only, and specify one of them instead of the primary.");
@@ -312,14 +312,14 @@ check_one(const Standbys *standbys, const Standby *standby,
 	}
 	if (!result_is_true(res, 0, COL_MAY_PAUSE))
 	{
-		pg_log_error("the role may not pause replay on standby %s",
+		pg_log_error("the role may not pause replay on standby \"%s\"",
 					 standby->name);
 		pg_log_error_hint("On the primary, run in this database: GRANT EXECUTE ON FUNCTION pg_wal_replay_pause(), pg_wal_replay_resume() TO %s;",
 						  printable(fmtId(PQuser(standby->conn))));
 	}
 	if (!result_is_true(res, 0, COL_SEES_TIMELINE))
 	{
-		pg_log_error("the role may not see which timeline standby %s follows",
+		pg_log_error("the role may not see which timeline standby \"%s\" follows",
 					 standby->name);
 		pg_log_error_hint("On the primary, run GRANT pg_read_all_stats TO %s;",
 						  printable(fmtId(PQuser(standby->conn))));
@@ -327,7 +327,7 @@ check_one(const Standbys *standbys, const Standby *standby,
 	if (result_is_true(res, 0, COL_IS_WAITED_FOR) &&
 		!standbys->options->pause_synchronous)
 	{
-		pg_log_error("commits on the primary might wait for replay on standby %s",
+		pg_log_error("commits on the primary might wait for replay on standby \"%s\"",
 					 standby->name);
 		pg_log_error_detail("synchronous_standby_names of the primary is not empty, and synchronous_commit is remote_apply, globally or for a role or database.");
 		pg_log_error_hint("Use --pause-synchronous to pause replay anyway, usually for 0.1 s, and for 5 s at most.");
@@ -353,11 +353,11 @@ check_against(const Standbys *standbys, const Standby *standby,
 {
 	static const char *const errors[] = {
 		NULL,
-		"standbys %s and %s have different system identifiers",
-		"the databases on standbys %s and %s have different names",
-		"the roles on standbys %s and %s have different names",
-		"the values of lc_monetary on standbys %s and %s are different",
-		"the values of xmlbinary on standbys %s and %s are different"
+		"standbys \"%s\" and \"%s\" have different system identifiers",
+		"the databases on standbys \"%s\" and \"%s\" have different names",
+		"the roles on standbys \"%s\" and \"%s\" have different names",
+		"the values of lc_monetary on standbys \"%s\" and \"%s\" are different",
+		"the values of xmlbinary on standbys \"%s\" and \"%s\" are different"
 	};
 	const Standby *first = &standbys->list[0];
 
@@ -365,7 +365,7 @@ check_against(const Standbys *standbys, const Standby *standby,
 		check_same(standby, first, errors[i], PQgetvalue(res, 0, i),
 				   PQgetvalue(firsts, 0, i));
 	check_same(standby, first,
-			   "settings on standbys %s and %s are different", fingerprint_settings(standby->conn),
+			   "settings on standbys \"%s\" and \"%s\" are different", fingerprint_settings(standby->conn),
 			   fingerprint_settings(first->conn));
 }
 
@@ -378,7 +378,7 @@ check_once(const Standbys *standbys, PGresult *const *results, int no)
 		if (strcmp(PQgetvalue(results[i], 0, COL_STARTED),
 				   PQgetvalue(results[no], 0, COL_STARTED)) != 0)
 			continue;
-		pg_log_error("%s and %s are the same server", standbys->list[i].name,
+		pg_log_error("\"%s\" and \"%s\" are the same server", standbys->list[i].name,
 					 standbys->list[no].name);
 		pg_log_error_hint("Specify each server once.");
 		return;
@@ -419,10 +419,10 @@ standby_check_extension(const Standbys *standbys,
 
 		if (there->missing)
 		{
-			pg_log_error("could not use the extension on standby %s",
+			pg_log_error("could not use the extension on standby \"%s\"",
 						 standby->name);
 			pg_log_error_detail("%s", message_sentence(there->missing));
-			pg_log_error_detail("The extension can be used on %s.",
+			pg_log_error_detail("The extension can be used on \"%s\".",
 								standbys->list[0].name);
 			pg_fatal_hint("If the standby has not replayed the latest changes, run the same command again later.  Otherwise, use --no-extension.");
 		}
@@ -443,7 +443,7 @@ standby_check_library(const Standby *standby)
 
 	if (session_refused(standby->conn, res, library_query))
 	{
-		pg_log_error("could not use the extension on standby %s: %s",
+		pg_log_error("could not use the extension on standby \"%s\": %s",
 					 standby->name, PQerrorMessage(standby->conn));
 		pg_fatal_hint("Install the extension on the standby, too, or use --no-extension.");
 	}

@@ -202,13 +202,13 @@ judge_version(OverflowLook *look)
 	fixed = fixed_words(look->conn);
 	if (look->options->allow_affected_standby)
 	{
-		pg_log_warning("could not check whether snapshots of server %s are complete; rows might be wrong, and the standby might be damaged",
+		pg_log_warning("could not check whether snapshots of server \"%s\" are complete; rows might be wrong, and the standby might be damaged",
 					   server);
 		pg_log_warning_detail("Because of a bug, the server might export a snapshot without the running transactions, and the role may not read the file of the snapshot.");
 		pg_log_warning_detail("%s", fixed);
 		return;
 	}
-	pg_log_error("could not check whether snapshots of server %s are complete", server);
+	pg_log_error("could not check whether snapshots of server \"%s\" are complete", server);
 	pg_log_error_detail("Because of a bug, the server might export a snapshot without the running transactions; then rows are wrong, and the standby might be damaged.  The role may not read the file of the snapshot.");
 	pg_log_error_detail("%s", fixed);
 	pg_log_error_hint("Update the standby, or dump the primary.");
@@ -344,7 +344,7 @@ give_up(const OverflowLook *look)
 void
 standby_overflow_give_up_pauses(const OverflowLook *look, int n_pauses)
 {
-	pg_log_error("could not take a complete snapshot on server %s in %d pauses of replay",
+	pg_log_error("could not take a complete snapshot on server \"%s\" in %d pauses of replay",
 				 connection_server_name(look->conn), n_pauses);
 	give_up(look);
 }
@@ -381,7 +381,7 @@ wait_a_moment(OverflowLook *look)
 
 	if (look->left_ms <= 0)
 	{
-		pg_log_error("could not take a complete snapshot on server %s in " UINT64_FORMAT " s (%s)",
+		pg_log_error("could not take a complete snapshot on server \"%s\" in " UINT64_FORMAT " s (%s)",
 					 connection_server_name(look->conn),
 					 look->options->standby_snapshot_timeout,
 					 "--standby-snapshot-timeout");
@@ -409,7 +409,7 @@ standby_overflow_begin(OverflowLook *look, const char *given)
 	while ((snapshot = begin_once(look)) == NULL)
 	{
 		if (!reported)
-			pg_log_info("the snapshot of server %s lacks running transactions; retrying for up to " INT64_FORMAT " s",
+			pg_log_info("the snapshot of server \"%s\" lacks running transactions; retrying for up to " INT64_FORMAT " s",
 						connection_server_name(look->conn), look->left_ms / 1000);
 		reported = true;
 		wait_a_moment(look);

@@ -158,7 +158,7 @@ is_failure(const PGresult *res)
 static char *
 failure_words(const StandbyPause *pause)
 {
-	return psprintf("could not pause replay on standby %s: %s",
+	return psprintf("could not pause replay on standby \"%s\": %s",
 					pause->standby->name, words_of(pause->conn));
 }
 
@@ -238,7 +238,7 @@ open_pause(Standbys *standbys, const Standby *standby)
 	 * leader's statements, but must not cancel this one.
 	 */
 	if (PQstatus(pause->conn) != CONNECTION_OK)
-		session_lost(psprintf("could not open another connection to pause replay on standby %s: %s",
+		session_lost(psprintf("could not open another connection to pause replay on standby \"%s\": %s",
 							  standby->name, connection_words(pause->conn)));
 	leader_watchdog_watch(pause->conn, standby->address, standbys->options);
 	begun = session_begin_settings(pause->conn);
@@ -275,7 +275,7 @@ standby_pause_begin(StandbyPause *pause)
 						 psprintf("SELECT pg_catalog.pg_try_advisory_lock(%s)",
 								  pause->lock_key)))
 	{
-		pg_log_error("another session on standby %s holds the advisory lock that controls pauses of replay",
+		pg_log_error("another session on standby \"%s\" holds the advisory lock that controls pauses of replay",
 					 pause->standby->name);
 		pg_fatal_detail("The key of the lock is %s.", pause->lock_key);
 	}
@@ -347,7 +347,7 @@ end_lost_pause(StandbyPause *pause, int max_retries)
 		if (retry.n == max_retries)
 		{
 			pause->begun = false;
-			pg_log_error("could not resume replay on standby %s: %s",
+			pg_log_error("could not resume replay on standby \"%s\": %s",
 						 pause->standby->name, cause);
 			pg_fatal_hint(RESUME_HINT);
 		}
@@ -435,7 +435,7 @@ read_state(const Standby *standby)
 	if (PQntuples(res) != 1 ||
 		sscanf(PQgetvalue(res, 0, 1), "%X/%X", &high, &low) != 2)
 	{
-		pg_log_error("could not get the replay position of standby %s",
+		pg_log_error("could not get the replay position of standby \"%s\"",
 					 standby->name);
 		pg_fatal_detail("Function pg_last_wal_replay_lsn() returned \"%s\".",
 						PQntuples(res) == 1 ? printable(PQgetvalue(res, 0, 1)) : "");
@@ -479,7 +479,7 @@ check_timelines(const Moment *moment)
 	{
 		if (moment->states[i].timeline == moment->states[0].timeline)
 			continue;
-		pg_log_error("standby %s follows timeline %d, but %s follows timeline %d",
+		pg_log_error("standby \"%s\" follows timeline %d, but \"%s\" follows timeline %d",
 					 moment->standbys->list[i].name, moment->states[i].timeline,
 					 moment->standbys->list[0].name, moment->states[0].timeline);
 		pg_fatal_hint("Use standbys of the same primary.");
@@ -516,9 +516,9 @@ refuse_paused(const Moment *moment)
 
 		if (!moment->was_paused[i] || state->by_other_run)
 			continue;
-		pg_log_error("WAL replay is already paused on standby %s, at a different position than on another standby",
+		pg_log_error("WAL replay is already paused on standby \"%s\", at a different position than on another standby",
 					 moment->standbys->list[i].name);
-		pg_log_error_detail("Replay is at %s on %s, and at %s on %s.",
+		pg_log_error_detail("Replay is at %s on \"%s\", and at %s on \"%s\".",
 							moment->states[0].lsn_text, moment->standbys->list[0].name,
 							moment->states[other].lsn_text,
 							moment->standbys->list[other].name);
@@ -629,7 +629,7 @@ are_complete(Moment *moment)
 			continue;
 		if (++moment->n_incomplete == MAX_INCOMPLETE)
 			standby_overflow_give_up_pauses(&moment->looks[i], MAX_INCOMPLETE);
-		pg_log_info("the snapshot of server %s lacks running transactions; pausing replay again (pause %d of %d)",
+		pg_log_info("the snapshot of server \"%s\" lacks running transactions; pausing replay again (pause %d of %d)",
 					moment->standbys->list[i].name,
 					moment->n_incomplete + 1, MAX_INCOMPLETE);
 		end_snapshots(moment);
@@ -679,7 +679,7 @@ give_up(const Moment *moment, int n_tries)
 						  "could not pause the standbys at the same WAL position in %d attempts",
 						  n_tries), n_tries);
 	for (int i = 0; i < moment->standbys->n; i++)
-		pg_log_error_detail("Replay was at %s on %s.",
+		pg_log_error_detail("Replay was at %s on \"%s\".",
 							moment->states[i].lsn_text,
 							moment->standbys->list[i].name);
 	pg_fatal_hint("Run the same command when fewer changes are written or no standby lags behind, or pause the standbys manually at the same position.");
@@ -704,7 +704,7 @@ check_snapshots(const Standbys *standbys)
 			first = pg_strdup(PQgetvalue(res, 0, 0));
 		else if (strcmp(first, PQgetvalue(res, 0, 0)) != 0)
 		{
-			pg_log_error("standbys %s and %s have different transactions at the same WAL position",
+			pg_log_error("standbys \"%s\" and \"%s\" have different transactions at the same WAL position",
 						 standbys->list[0].name, standby->name);
 			pg_log_error_detail("The next transaction IDs are %s and %s.",
 								printable(first), printable(PQgetvalue(res, 0, 0)));

@@ -349,7 +349,7 @@ check_standby(WorkerSession *session)
 	check_names(session);
 	if (!standby_has_snapshot(session->standby, session->conn,
 							  &session->state->no_snapshot))
-		session_lost(psprintf("the leader's session on standby %s has ended, or the standby was promoted",
+		session_lost(psprintf("the leader's session on standby \"%s\" has ended, or the standby was promoted",
 							  session->standby->name));
 }
 
