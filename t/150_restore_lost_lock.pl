@@ -88,7 +88,7 @@ unlink $other, $silence;
 # as it was
 sql($node, 'by_itself', 'GRANT EXECUTE ON FUNCTION pg_terminate_backend TO PUBLIC');
 restored_ok($by_itself, 'by_itself', 'ended by itself',
-	qr/\A(?:\S+ warning: lost the main connection to the target; retry \d+ of 1000 in [\d.]+ s\n\S+ detail: The lock of the lost session is still held, by that session or by another run\.\n)+\z/);
+	qr/\A(?:\S+ warning: lost the leader's connection to the target; retry \d+ of 1000 in [\d.]+ s\n\S+ detail: The lock of the lost session is still held, by that session or by another run\.\n)+\z/);
 stop_proxy($_) foreach @relays;
 
 # ---- the log is read when it is to be removed: the leader names the reader, waits
@@ -135,7 +135,7 @@ sub restore_until_reader
 	});
 	terminate($node, sessions_that($removes));
 	wait_in_run($run, 'it is tried again', sub {
-		return $run->{err} =~ /warning: lost the main connection to the target; retry 1 of 5/ && sessions_that($removes);
+		return $run->{err} =~ /warning: lost the leader's connection to the target; retry 1 of 5/ && sessions_that($removes);
 	});
 	$session->('COMMIT; DROP FUNCTION public.gate CASCADE');
 	$session->();

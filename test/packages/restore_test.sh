@@ -87,7 +87,7 @@ kill "$sleeper"
 wait "$sleeper" || true
 expect "little disk space" 1 'error: the restore test needs more disk space than it may use \(1 MB\)' "drill_user = $user" "drill_disk_limit = 1MB"
 expect "little time" 1 'error: the restore test took longer than drill_time_limit \(10ms\)' "drill_user = $user" "drill_time_limit = 10ms"
-expect "a missing library" 1 'error: the server ended during the restore test.*could not access file "nosuchlibrary"' "drill_user = $user" "drill_preload = nosuchlibrary"
+expect "a missing library" 1 'error: the temporary server stopped during the restore test.*could not access file "nosuchlibrary"' "drill_user = $user" "drill_preload = nosuchlibrary"
 
 file=$(find "$WORK/backups/drill_source" -name '[0-9]*.dat*' -size +0 | head -n 1)
 printf X | dd of="$file" bs=1 seek=5 conv=notrunc status=none

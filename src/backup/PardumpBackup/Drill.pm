@@ -298,7 +298,7 @@ sub watch
 		if (waitpid($$server, WNOHANG) == $$server)
 		{
 			$$server = undef;
-			$reason = "the server ended during the restore test\n" . log_tail($directory, $drill);
+			$reason = "the temporary server stopped during the restore test\n" . log_tail($directory, $drill);
 		}
 		if (!defined $reason && $now >= $next)
 		{

@@ -1,5 +1,5 @@
 # The part of --restore-test that runs as the owner of the backups: it restores each backup
-# into the new server, compares the result with the manifest, and drops the database.
+# into the temporary server, compares the result with the manifest, and drops the database.
 
 package PardumpBackup::RestoreCheck;
 
@@ -43,8 +43,8 @@ sub read_file
 	return $text // '';
 }
 
-# The superuser of a new server in which these globals can be restored: from 16 on, a grant
-# names the role that initdb made, and that role must have the same name.
+# The superuser of a temporary server in which these globals can be restored: from 16
+# on, a grant names the role that initdb made, and that role must have the same name.
 sub superuser_of
 {
 	my ($globals) = @_;
@@ -96,7 +96,7 @@ sub wait_for_server
 	my ($test) = @_;
 	my $end = clock_gettime(CLOCK_MONOTONIC) + START_LIMIT;
 
-	until (eval { query($test, 'could not connect to the new server', 'SELECT 1', database => 'postgres', quiet => 1); 1 })
+	until (eval { query($test, 'could not connect to the temporary server', 'SELECT 1', database => 'postgres', quiet => 1); 1 })
 	{
 		die $@ if interrupted() || clock_gettime(CLOCK_MONOTONIC) > $end;
 		select undef, undef, undef, 0.2;
@@ -110,8 +110,8 @@ sub make_room
 	my ($test) = @_;
 	my $own = OWN_DATABASE;
 
-	query($test, 'could not create a database in the new server', "CREATE DATABASE $own TEMPLATE template0", database => 'postgres');
-	query($test, 'could not drop the databases of the new server', $_)
+	query($test, 'could not create a database on the temporary server', "CREATE DATABASE $own TEMPLATE template0", database => 'postgres');
+	query($test, 'could not drop the databases of the temporary server', $_)
 	  foreach 'ALTER DATABASE template1 IS_TEMPLATE false', 'DROP DATABASE template1', 'DROP DATABASE postgres WITH (FORCE)';
 	return;
 }

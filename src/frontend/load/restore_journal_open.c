@@ -258,11 +258,11 @@ try_work(void (*work) (void *arg), void *arg, Retry *retry,
 	interrupt_check();
 	if (retry->n == max_retries)
 	{
-		pg_log_error("lost the main connection to the target");
+		pg_log_error("lost the leader's connection to the target");
 		pg_fatal_detail("%s", message_sentence(cause));
 	}
 	delay_ms = retry_later(retry);
-	pg_log_warning("lost the main connection to the target; retry %d of %d in %.1f s",
+	pg_log_warning("lost the leader's connection to the target; retry %d of %d in %.1f s",
 				   retry->n, max_retries, delay_ms / 1000.0);
 	pg_log_warning_detail("%s", message_sentence(cause));
 	free(cause);
