@@ -33,7 +33,7 @@ use PardumpBackup::Account qw(account_of_name account_of_id become_user as_user 
 use PardumpBackup::Catalog qw(newest_backups);
 use PardumpBackup::Config qw(seconds_of bytes_of);
 use PardumpBackup::Message qw(report);
-use PardumpBackup::Programs qw(interrupted);
+use PardumpBackup::Programs qw(failure interrupted reason_of);
 use PardumpBackup::RestoreCheck qw(describe_backup test_backups);
 use PardumpBackup::Store qw(check_store);
 
@@ -198,13 +198,14 @@ sub start_server
 	my $initdb = start_as($drill, $log, "$bin/initdb", "--pgdata=$data", "--username=$superuser", '--auth=reject',
 		'--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions');
 	my $status = wait_limited($initdb, INITDB_LIMIT);
+	my @reason = defined $status ? reason_of($status) : (late => INITDB_LIMIT);
 
 	if (!defined $status)
 	{
 		kill KILL => $initdb;
 		waitpid $initdb, 0;
 	}
-	die "initdb failed\n" . log_tail($directory, $drill) if $status // 1;
+	die failure('initdb', undef, @reason) . log_tail($directory, $drill) if @reason;
 	my ($good, $output) = as_user($drill, sub {
 		my %files = (
 			'pg_hba.conf' => 'local all ' . quoted($superuser) . " peer map=drill\n",

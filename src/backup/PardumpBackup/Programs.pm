@@ -16,7 +16,7 @@ use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 use PardumpBackup::Config qw(fill_in seconds_of);
 use PardumpBackup::Message qw(caused_by quoted);
 
-our @EXPORT_OK = qw(catch_signals interrupted run read_command failure start_and_wait finish limit_of query connection_words find_programs list_databases read_server
+our @EXPORT_OK = qw(catch_signals interrupted run read_command reason_of failure start_and_wait finish limit_of query connection_words find_programs list_databases read_server
   dump_globals same_globals shell_quoted pipe_file fetch_command list_command dump_options dump_with_pg_pardump run_pg_pardump verify_archive target_database
   run_pg_parrestore run_command);
 
