@@ -404,11 +404,11 @@ STALL_TIMEOUT_OPTION
 "                               database only when its dump starts\n"
 "  --no-role-passwords          do not dump passwords for roles (also with\n"
 "                               --roles)\n"
-"  --roles-only                 only roles, no databases or tablespaces\n"
+"  --roles-only                 dump only roles, no databases or tablespaces\n"
 "  --shared-snapshot=FILE       with --cluster-snapshot: keep the snapshot for\n"
 "                               dumps by other programs; with --snapshot: dump in\n"
 "                               the snapshot that FILE describes\n"
-"  --tablespaces-only           only tablespaces, no databases or roles\n"
+"  --tablespaces-only           dump only tablespaces, no databases or roles\n"
 
 "\nOptions for dumps distributed over hosts:\n"
 "  --tasks=NUM                  split the dump into NUM tasks for other hosts\n"
@@ -426,7 +426,8 @@ MONITORING_OPTIONS
 "  -d, --dbname=DBNAME          database to dump\n"
 CONNECTION_OPTIONS
 "  --target-password-command=COMMAND\n"
-"                               the same for --target or --compare-with\n"
+"                               run COMMAND to get the password of --target or\n"
+"                               --compare-with\n"
 "  --role=ROLENAME              do SET ROLE before dump\n"
 
 "\nOptions of pg_dump (in parentheses: the version that introduced the option):\n"
