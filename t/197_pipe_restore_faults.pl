@@ -45,14 +45,14 @@ my $file = table_file($ours, 'small');
 my $size = -s "$ours/$file";
 
 foreach my $try (
-	[ 'exit code', 'exit 3', qr/command for file "\Q$file\E" failed: child process exited with exit code 3/ ],
-	[ 'after all data', "cat $ours/$file; exit 4", qr/command for file "\Q$file\E" failed: .* exit code 4/ ],
-	[ 'killed', 'kill -9 $$', qr/command for file "\Q$file\E" failed: .* signal 9/ ],
-	[ 'ends early', "head -c 10 $ours/$file", qr/command for file "\Q$file\E" returned 10 bytes instead of $size|the compressed data is truncated/ ],
-	[ 'no data', 'true', qr/command for file "\Q$file\E" returned 0 bytes instead of $size/ ],
-	[ 'too much data', "cat $ours/$file $ours/$file", qr/command for file "\Q$file\E" returned more than $size bytes/ ],
-	[ 'hangs', "$sleep & $sleep", qr/command for file "\Q$file\E" returned no data for 1 s/ ],
-	[ 'does not exit', "cat $ours/$file; exec >&-; exec $sleep", qr/command for file "\Q$file\E" did not exit within 1 s after its last data/ ])
+	[ 'exit code', 'exit 3', qr/command for file "\Q$file\E" failed: child process exited with exit code 3/i ],
+	[ 'after all data', "cat $ours/$file; exit 4", qr/command for file "\Q$file\E" failed: .* exit code 4/i ],
+	[ 'killed', 'kill -9 $$', qr/command for file "\Q$file\E" failed: .* signal 9/i ],
+	[ 'ends early', "head -c 10 $ours/$file", qr/command for file "\Q$file\E" returned 10 bytes instead of $size|the compressed data is truncated/i ],
+	[ 'no data', 'true', qr/command for file "\Q$file\E" returned 0 bytes instead of $size/i ],
+	[ 'too much data', "cat $ours/$file $ours/$file", qr/command for file "\Q$file\E" returned more than $size bytes/i ],
+	[ 'hangs', "$sleep & $sleep", qr/command for file "\Q$file\E" returned no data for 1 s/i ],
+	[ 'does not exit', "cat $ours/$file; exec >&-; exec $sleep", qr/command for file "\Q$file\E" did not exit within 1 s after its last data/i ])
 {
 	my ($what, $command, $message) = @$try;
 	my @options = ('-j2', '--stall-timeout=1', $not_early);
@@ -63,7 +63,7 @@ foreach my $try (
 
 	$db = pipe_copy();
 	$said = pipe_failed($db, $what, failing_command($ours, $file, "echo run >>$flag; $command"), @options, '--retries=1', '-n', 'public', '-t', 'small', '-t', 'nothing');
-	like($said, qr/^pg_parrestore: error: [^\n]*(?:$message)[^\n]*\npg_parrestore: detail: Command was: .*^pg_parrestore: detail: The command was run 2 times\.$/ms, "$what: message");
+	like($said, qr/^pg_parrestore: error: could not read data of entry \d+, TABLE DATA "small"\npg_parrestore: detail: (?:$message)[^\n]*\npg_parrestore: detail: Command was: .*^pg_parrestore: detail: The command was run 2 times\.$/ms, "$what: message");
 	like($said, qr/^pg_parrestore: hint: Fix the cause, and run the same command with --resume\.$/m, "$what: hint");
 	is(slurp_file($flag), "run\nrun\n", "$what: two attempts");
 	is(value($node, $db, 'SELECT count(*) FROM small'), 0, "$what: no row is committed");
@@ -76,7 +76,7 @@ foreach my $try (
 $file = table_file($plain, 'small');
 $db = pipe_copy();
 $err = pipe_failed($db, 'other bytes', failing_command($plain, $file, "tr a b <$plain/$file"), '--retries=0');
-like($err, qr/command for file "\Q$file\E" returned data that does not match the checksum in the manifest\n/, 'other bytes: message');
+like($err, qr/detail: Command for file "\Q$file\E" returned data that does not match the checksum in the manifest\.\n/, 'other bytes: message');
 is(value($node, $db, 'SELECT count(*) FROM small'), 0, 'other bytes: no row is committed');
 is(piped_ok($db, 'other bytes, resumed', "cat $plain/%f", '--resume', '-j2'), '', 'other bytes: resumed');
 
@@ -99,20 +99,20 @@ like($err, qr/command for file "toc\.dat" returned more than 512 MB\n/, 'endless
 # toc.dat, the manifest and large objects
 foreach my $try (
 	[ 'toc.dat', 'exit 3', qr/command for file "toc\.dat" failed/i ],
-	[ 'toc.dat', "head -c 100 $ours/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" is damaged: /i ],
+	[ 'toc.dat', "head -c 100 $ours/toc.dat", qr/(?:file "toc\.dat" of archive "[^\n]*" is damaged\npg_parrestore: detail: )?It ends too early\./ ],
 	[ 'toc.dat', "cat $plain/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" does not match its checksum in the manifest/i ],
 	[ $manifest_name, 'exit 3', qr/command for file "\Q$manifest_name\E" failed/i ],
-	[ $manifest_name, "head -c 1000 $ours/$manifest_name", qr/command for file "\Q$manifest_name\E" returned a damaged manifest: the manifest's own checksum does not match/i ],
-	(map { my $name = s/.*\///r; [ $name, 'exit 3', qr/could not read the list of large objects of entry \d+: command for file "\Q$name\E" failed/i ] } glob "$ours/blobs*.toc"),
-	[ 'blob_1003.dat.gz', 'exit 3', qr/could not read large objects of entry \d+: command for file "blob_1003\.dat\.gz" failed/i ],
-	[ 'blob_1003.dat.gz', "cat $ours/blob_1004.dat.gz", qr/large objects of entry \d+: command for file "blob_1003\.dat\.gz" returned /i ])
+	[ $manifest_name, "head -c 1000 $ours/$manifest_name", qr/the manifest's own checksum does not match/i ],
+	(map { my $name = s/.*\///r; [ $name, 'exit 3', qr/command for file "\Q$name\E" failed/i ] } glob "$ours/blobs*.toc"),
+	[ 'blob_1003.dat.gz', 'exit 3', qr/command for file "blob_1003\.dat\.gz" failed/i ],
+	[ 'blob_1003.dat.gz', "cat $ours/blob_1004.dat.gz", qr/command for file "blob_1003\.dat\.gz" returned /i ])
 {
 	my ($name, $command, $message) = @$try;
 	my $what = "$name, $command" =~ s/\/\S*\///gr;
 	my $said = piped_ok(pipe_copy(), "$what, once", failing_command($ours, $name, $command, new_path('flag')), '--retries=1', '-j2', $not_early);
 	like($said, qr/^pg_parrestore: warning: the command for a file failed; [^\n]*\npg_parrestore: detail: [^\n]*$message/, "$what, once: message");
 	$said = pipe_failed(pipe_copy(), $what, failing_command($ours, $name, $command), '--retries=1', '-j2', $not_early);
-	like($said, qr/^pg_parrestore: error: [^\n]*$message/m, "$what: message");
+	like($said, qr/^pg_parrestore: error: (?:could not read (?:large objects of entry \d+|the manifest of archive "[^\n]*")\npg_parrestore: detail: )?$message/m, "$what: message");
 	like($said, qr/^pg_parrestore: detail: The command was run 2 times\.$/m, "$what: attempts");
 }
 
@@ -135,21 +135,21 @@ foreach my $name ('pg_pardump none', 'pg_dump none')
 			next;
 		}
 		my $said = pipe_failed($db, "$what, one fails", $command, '--retries=1', $not_early);
-		like($said, qr/error: could not read large objects of entry \d+: command for file "$always" [^\n]*\n[^\n]*Command was: f=$always;[^\n]*\n[^\n]*detail: The command was run 2 times\.$/m, "$what, one fails: message");
+		like($said, qr/error: could not read large objects of entry \d+\npg_parrestore: detail: Command for file "$always" [^\n]*\n[^\n]*Command was: f=$always;[^\n]*\n[^\n]*detail: The command was run 2 times\.$/m, "$what, one fails: message");
 		is(scalar(() = slurp_file($log) =~ /^$always$/mg), 2, "$what, one fails: attempts");
 		like(piped_ok($db, "$what, resumed", "cat $dir/%f", '--resume'), $name =~ /pg_dump/ ? $no_manifest : qr/^\z/, "$what: resumed");
 	}
 }
 
 # without a manifest, the compression or the end of the rows shows that a file is not complete
-foreach my $try ([ $stock, qr/the compressed data is truncated/ ], [ $stock_plain, qr/the line that ends the rows is missing/ ])
+foreach my $try ([ $stock, qr/The compressed data is truncated/ ], [ $stock_plain, qr/The line that ends the rows is missing/ ])
 {
 	my ($dir, $message) = @$try;
 	my $name = table_file($dir, 'small');
 	my $what = "stock, $message";
 	like(piped_ok(pipe_copy(), "$what, once", failing_command($dir, $name, "head -c 100 $dir/$name", new_path('flag')), '--retries=1', $not_early), qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*$message\.\n/, "$what, once: message");
 	$db = pipe_copy();
-	like(pipe_failed($db, $what, failing_command($dir, $name, "head -c 100 $dir/$name"), '--retries=0'), qr/error: [^\n]*"small": [^\n]*$message|error: $message/, "$what: message");
+	like(pipe_failed($db, $what, failing_command($dir, $name, "head -c 100 $dir/$name"), '--retries=0'), qr/error: could not read data of entry \d+, TABLE DATA "small"\n[^\n]*detail: $message\.\n/, "$what: message");
 	is(value($node, $db, 'SELECT count(*) FROM small'), 0, "$what: no row is committed");
 	like(piped_ok($db, "$what, resumed", "cat $dir/%f", '--resume'), $no_manifest, "$what: resumed");
 }
@@ -171,10 +171,10 @@ foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
 		my $always = failing_command($stock_plain, $name, $command);
 		$db = pipe_copy();
 		$err = pipe_failed($db, $what, $always, '--retries=1');
-		like($err, qr/error: [^\n]*$message\n[^\n]*Command was: f=\Q$name\E;.*The command was run 2 times\./s, "$what: message");
+		like($err, qr/error: could not read large objects of entry \d+\n[^\n]*detail: (?:$message)\.\n[^\n]*Command was: f=\Q$name\E;.*The command was run 2 times\./s, "$what: message");
 		is(value($node, $db, 'SELECT count(*) FROM pg_largeobject_metadata'), 0, "$what: nothing is restored");
 		is((run_program('pg_restore', '-s', '-d', $node->connstr($db), $stock_plain))[0], 0, "$what, -a: definitions");
-		like(pipe_failed($db, "$what, -a", $always, '--retries=0', '-a'), qr/error: [^\n]*$message/, "$what, -a: message");
+		like(pipe_failed($db, "$what, -a", $always, '--retries=0', '-a'), qr/error: could not read large objects of entry \d+\n[^\n]*detail: (?:$message)\.\n/, "$what, -a: message");
 		foreach my $flag (new_path('flag'), undef)
 		{
 			my ($rc, $out, $said) = run_program('pg_pardump', '--verify', '--retries=1', '--pipe=' . failing_command($stock_plain, $name, $command, $flag));
@@ -183,7 +183,7 @@ foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
 		}
 	}
 	# a list that does not end
-	like(pipe_failed(pipe_copy(), 'endless list', failing_command($stock_plain, $name, 'yes "' . '0' x 400 . '1 blob_1.dat"'), '--retries=0'), qr/command for file "\Q$name\E" returned more than 512 MB\n/, 'endless list: message');
+	like(pipe_failed(pipe_copy(), 'endless list', failing_command($stock_plain, $name, 'yes "' . '0' x 400 . '1 blob_1.dat"'), '--retries=0'), qr/detail: Command for file "\Q$name\E" returned more than 512 MB\.\n/, 'endless list: message');
 }
 
 # Without a manifest, a command that returns nothing for a large object.  The file may be missing,
@@ -214,7 +214,7 @@ foreach my $method ('none', $node->pg_version >= 16 ? qw(lz4 zstd) : ())
 	}
 }
 like(pipe_failed(pipe_copy(), 'no large object, gzip', failing_command($stock, 'blob_1003.dat.gz', 'true'), '--retries=0'),
-	qr/error: could not read large objects of entry \d+: the compressed data is truncated\n/, 'no large object, gzip: message');
+	qr/error: could not read large objects of entry \d+\npg_parrestore: detail: The compressed data is truncated\.\n/, 'no large object, gzip: message');
 
 # ---- a run that is ended also ends its commands
 
@@ -270,7 +270,7 @@ foreach my $loss (undef, 'pg_terminate_backend')
 $big = table_file($stock_plain, 'big');
 foreach my $jobs ('-j1', '-j3')
 {
-	foreach my $try ([ 'fails', 'exit 3', qr/command for file "\Q$big\E" failed/ ], [ 'ends early', 'exit 0', qr/the line that ends the rows is missing/ ])
+	foreach my $try ([ 'fails', 'exit 3', qr/Command for file "\Q$big\E" failed/ ], [ 'ends early', 'exit 0', qr/The line that ends the rows is missing/ ])
 	{
 		my ($kind, $end, $message) = @$try;
 		my $what = "long, $kind, $jobs";
@@ -279,7 +279,7 @@ foreach my $jobs ('-j1', '-j3')
 			qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*$message/, "$what, once: message");
 		$db = pipe_copy();
 		$err = pipe_failed($db, $what, failing_command($stock_plain, $big, $command), '--retries=1', $jobs, @pieces);
-		like($err, qr/error: [^\n]*$message[^\n]*\n.*The command was run 2 times\.\n[^\n]*Pieces of table public\.big might have been committed\.\n/s, "$what: message");
+		like($err, qr/error: could not read data of entry \d+, TABLE DATA "big"\npg_parrestore: detail: $message[^\n]*\n.*The command was run 2 times\.\n[^\n]*Pieces of table public\.big might have been committed\.\n/s, "$what: message");
 		my $there = value($node, $db, 'SELECT count(*) FROM big');
 		ok($there > 0 && $there < 20000, "$what: some rows are committed");
 		like(piped_ok($db, "$what, resumed", "cat $stock_plain/%f", '--resume', '-j2', @pieces), $no_manifest, "$what: resumed");
@@ -296,7 +296,7 @@ foreach my $jobs ('-j1', '-j3')
 	my ($events, $metrics) = (new_path('events'), new_path('metrics'));
 	$db = pipe_copy();
 	$err = pipe_failed($db, 'other rows first', failing_command($stock_plain, $big, $attempts), '--retries=2', @pieces, "--log-json=$events", "--metrics=$metrics");
-	like($err, qr/error: could not read data of entry \d+, TABLE DATA "[^"]*": the beginning of the data differs from the data that was read before\n.*^pg_parrestore: hint: The committed rows might be wrong\.  Run the same command without --resume, /ms, 'other rows first: message');
+	like($err, qr/error: data of entry \d+, TABLE DATA "[^"]*", differs from the data that was read before\n.*^pg_parrestore: hint: The committed rows might be wrong\.  Run the same command without --resume, /ms, 'other rows first: message');
 	unlike($err, qr/with --resume\.$/m, 'other rows first: no advice to resume');
 	is(scalar(() = slurp_file($events) =~ /"event":"retry","[^\n]*big/g), 2, 'other rows first: events of retries');
 	like(slurp_file($metrics), qr/^pg_pardump_retries\{[^\n]*\} 2$/m, 'other rows first: retries in the metrics of a failed run');
@@ -304,7 +304,7 @@ foreach my $jobs ('-j1', '-j3')
 	$count = new_path('count');
 	$attempts = "echo >>$count; case \$(wc -l <$count) in 1) $right; exit 3;; 2) sed '1s/^[0-9]*/-1/' $stock_plain/$big;; *) exec cat $stock_plain/$big;; esac";
 	like(piped_ok(pipe_copy(), 'other rows once', failing_command($stock_plain, $big, $attempts), '--retries=2', @pieces),
-		qr/warning: the command for a file failed; retry 2 of 2 [^\n]*\n[^\n]*the beginning of the data differs from the data that was read before\.\n/, 'other rows once: message');
+		qr/warning: the command for a file failed; retry 2 of 2 [^\n]*\n[^\n]*The beginning of the data differs from the data that was read before\.\n/, 'other rows once: message');
 }
 
 # A worker is killed after all pieces were committed, but before the leader knows, because the

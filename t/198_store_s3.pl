@@ -268,7 +268,7 @@ foreach my $try ([ 'cut', %cut ], [ 'throttled', %cut, do => 'slow_down' ])
 		($rc, undef, $err) = restore_into($db, 'first', '--retries=1');
 	}
 	is($rc, 1, "download $what: exit code");
-	like($err, qr/^pg_parrestore: error: [^\n]*command for file "\Q$big\E" /m, "download $what: message");
+	like($err, qr/^pg_parrestore: error: could not read data of entry [^\n]*\npg_parrestore: detail: Command for file "\Q$big\E" /m, "download $what: message");
 	is(value($node, $db, 'SELECT count(*) FROM big'), 0, "download $what: no row is committed");
 	is(value($node, $db, 'SELECT count(*) FROM small'), 1000, "download $what: the other table is complete");
 	clear_faults($store);
@@ -289,7 +289,7 @@ foreach my $try ([ 'cut', %cut ], [ 'throttled', %cut, do => 'slow_down' ])
 	my $db = new_copy();
 	($rc, undef, $err) = restore_into($db, $place, '--retries=0');
 	is($rc, 1, 'missing, restored: exit code');
-	like($err, qr/^pg_parrestore: error: [^\n]*command for file "\Q$small\E" (?:returned 0 bytes instead of \d+\n|failed: )/m, 'missing, restored: message');
+	like($err, qr/^pg_parrestore: error: could not read data of entry [^\n]*\npg_parrestore: detail: Command for file "\Q$small\E" (?:returned 0 bytes instead of \d+\.\n|failed: )/m, 'missing, restored: message');
 	is(value($node, $db, 'SELECT count(*) FROM small'), 0, 'missing, restored: no row');
 	is((in_store('copy', "backups/first/$small", "backups/$place/$small"))[0], 0, 'missing: the file is back');
 	restored_ok($db, $place, 'missing, resumed', '--resume');
@@ -320,7 +320,7 @@ foreach my $try ([ 'cut', %cut ], [ 'throttled', %cut, do => 'slow_down' ])
 	set_fault($store, 'copy', match => qr/^COPY /, do => 'quota');
 	local $ENV{RCLONE_LOW_LEVEL_RETRIES} = 1;
 	local $ENV{RCLONE_RETRIES} = 1;
-	incomplete_ok('incremental, full', 'wed', qr/^pg_pardump: error: could not copy file "[^"]*" of the previous archive: command for file "[^"]*" failed: /m, $incremental->('wed', '--retries=0'));
+	incomplete_ok('incremental, full', 'wed', qr/^pg_pardump: error: could not copy file "[^"]*" of the previous archive\npg_pardump: detail: Command for file "[^"]*" failed: /m, $incremental->('wed', '--retries=0'));
 	clear_faults($store);
 }
 

@@ -15,7 +15,6 @@
 
 struct ArchiveMember
 {
-	const TocEntry *entry;		/* for messages */
 	CustomBlocks *blocks;		/* NULL in a directory */
 	DataReader *reader;
 	char	   *ahead;			/* bytes that were read ahead, or NULL */
@@ -32,10 +31,10 @@ struct ArchiveMember
 #define MARK_BYTES ((int) sizeof(ARCHIVE_END_OF_ROWS) - 1)
 
 char *
-archive_member_problem(const TocEntry *entry, const char *problem)
+archive_member_unread(const TocEntry *entry)
 {
-	return psprintf("could not read data of entry %d, %s \"%s\": %s",
-					entry->dump_id, entry->desc, entry->tag, problem);
+	return psprintf("could not read data of entry %d, %s \"%s\"",
+					entry->dump_id, entry->desc, entry->tag);
 }
 
 /* ----------
@@ -45,7 +44,7 @@ archive_member_problem(const TocEntry *entry, const char *problem)
 
 /*
  * Returns a reader of the block of an entry in the custom format, which must
- * have this type.  Returns NULL and sets *problem to an owned message if it
+ * have this type.  Returns NULL and sets *problem to the cause, owned, if it
  * is not there.
  */
 static CustomBlocks *
@@ -74,8 +73,8 @@ archive_member_block(const Archive *archive, const TocEntry *entry,
 	if (wrong == NULL)
 		return blocks;
 
+	*problem = pg_strdup(wrong);
 	custom_block_free(blocks);
-	*problem = archive_member_problem(entry, wrong);
 	return NULL;
 }
 
@@ -103,7 +102,7 @@ open_file(ArchiveMember *member, const Archive *archive, const TocEntry *entry,
 		member->reader = archive_read_open(archive, entry->filename,
 										   archive->toc->method, &wrong);
 	if (member->reader == NULL)
-		*problem = archive_member_problem(entry, wrong);
+		*problem = pg_strdup(wrong);
 	return member->reader != NULL;
 }
 
@@ -113,7 +112,6 @@ archive_member_open(const Archive *archive, const TocEntry *entry,
 {
 	ArchiveMember *member = pg_malloc0(sizeof(ArchiveMember));
 
-	member->entry = entry;
 	if (archive->kind == ARCHIVE_CUSTOM ?
 		open_block(member, archive, entry, problem) :
 		open_file(member, archive, entry, problem))
@@ -234,8 +232,7 @@ archive_member_send_rows(ArchiveMember *member, Sink *sink, char *const *stop)
 char *
 archive_member_error(const ArchiveMember *member)
 {
-	return archive_member_problem(member->entry,
-								  data_reader_error(member->reader));
+	return pg_strdup(data_reader_error(member->reader));
 }
 
 uint64
@@ -268,7 +265,6 @@ archive_member_close(ArchiveMember *member)
 struct ArchiveObjects
 {
 	const Archive *archive;
-	int			dump_id;
 	CustomBlocks *blocks;		/* in the custom format, otherwise NULL */
 	DataReader *reader;			/* reader of the current object; in the custom
 								 * format, of all objects */
@@ -292,8 +288,13 @@ static void
 archive_member_fail(ArchiveObjects *objects, const char *problem)
 {
 	if (objects->error == NULL)
-		objects->error = psprintf("could not read large objects of entry %d: %s",
-								  objects->dump_id, problem);
+		objects->error = pg_strdup(problem);
+}
+
+char *
+archive_objects_unread(const TocEntry *entry)
+{
+	return psprintf("could not read large objects of entry %d", entry->dump_id);
 }
 
 /* ----------
@@ -344,9 +345,7 @@ next_line(ArchiveObjects *objects, char *line)
 							 room);
 
 		if (len < 0)
-			objects->error =
-				psprintf("could not read the list of large objects of entry %d: %s",
-						 objects->dump_id, data_reader_error(objects->list));
+			archive_member_fail(objects, data_reader_error(objects->list));
 		else if (len == 0 && objects->line_len > 0)
 			archive_member_fail(objects, NOT_A_LIST);
 		if (len <= 0)
@@ -472,7 +471,6 @@ new_objects(const Archive *archive, const TocEntry *entry)
 	ArchiveObjects *objects = pg_malloc0(sizeof(ArchiveObjects));
 
 	objects->archive = archive;
-	objects->dump_id = entry->dump_id;
 	return objects;
 }
 

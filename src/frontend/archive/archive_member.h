@@ -21,7 +21,7 @@ typedef struct ArchiveMember ArchiveMember;
 
 /*
  * Open an entry with data.  For large objects, see below.  Returns NULL and
- * sets *problem to an owned message if there are no data.
+ * sets *problem to the cause, owned, if the data cannot be read.
  */
 extern ArchiveMember *archive_member_open(const Archive *archive,
 										  const TocEntry *entry,
@@ -49,11 +49,10 @@ extern bool archive_member_read_ahead(ArchiveMember *member, size_t size);
 extern char *archive_member_send_rows(ArchiveMember *member, Sink *sink,
 									  char *const *stop);
 
-/* The error message about a problem with the data of an entry; owned. */
-extern char *archive_member_problem(const TocEntry *entry,
-									const char *problem);
+/* The error message if the data of an entry cannot be read; owned. */
+extern char *archive_member_unread(const TocEntry *entry);
 
-/* Returns the error message; owned. */
+/* Returns the cause of an error; owned. */
 extern char *archive_member_error(const ArchiveMember *member);
 
 /* Returns how many stored bytes were read. */
@@ -80,7 +79,7 @@ extern void archive_member_close(ArchiveMember *member);
 typedef struct ArchiveObjects ArchiveObjects;
 
 /*
- * Returns NULL and sets *problem to an owned message if the objects or their
+ * Returns NULL and sets *problem to the cause, owned, if the objects or their
  * list cannot be read.
  */
 extern ArchiveObjects *archive_objects_open(const Archive *archive,
@@ -128,7 +127,10 @@ extern ssize_t archive_objects_read(ArchiveObjects *objects, void *buf,
  */
 extern bool archive_objects_has_no_data(const ArchiveObjects *objects);
 
-/* Returns the error message, owned, or NULL if there was no error. */
+/* The error message if large objects of an entry cannot be read; owned. */
+extern char *archive_objects_unread(const TocEntry *entry);
+
+/* Returns the cause of an error, owned, or NULL if there was no error. */
 extern char *archive_objects_error(const ArchiveObjects *objects);
 
 /*

@@ -434,12 +434,17 @@ add_member(pg_checksum_context *sum, const Archive *archive, const char *name)
 	const char *problem;
 	int			fd = archive_lookup_open(archive->fd, name, &method, &problem);
 
-	if (fd < 0 && errno != ENOENT && errno != ELOOP && errno != EINVAL)
-		pg_fatal("could not read archive \"%s\": %s", archive->path, problem);
 	if (fd < 0)
 	{
-		pg_log_error(ARCHIVE_DAMAGED, archive->path);
+		bool		is_damaged = errno == ENOENT || errno == ELOOP || errno == EINVAL;
+
+		if (is_damaged)
+			pg_log_error(ARCHIVE_DAMAGED, archive->path);
+		else
+			pg_log_error("could not read archive \"%s\"", archive->path);
 		pg_log_error_detail("%s", message_sentence(problem));
+		if (!is_damaged)
+			exit(1);
 		pg_fatal_hint(ARCHIVE_COPY_HINT);
 	}
 	archive_open_add_file(sum, archive, fd, PG_UINT64_MAX);

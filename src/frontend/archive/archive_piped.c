@@ -56,9 +56,12 @@ is_of_manifest(const Manifest *manifest, const char *text, size_t len)
 		memcmp(got, file->checksum, file->checksum_len) == 0;
 }
 
-/* Read toc.dat and the manifest once.  Returns the error, owned, or NULL. */
+/*
+ * Read toc.dat and the manifest once.  Returns the cause of an error, owned,
+ * or NULL.  *error is the error, or NULL if it has no other text.
+ */
 static char *
-read_piped(Archive *archive)
+read_piped(Archive *archive, char **error)
 {
 	ArchiveCommands *commands = archive->commands;
 	pg_checksum_context identity;
@@ -69,6 +72,7 @@ read_piped(Archive *archive)
 
 	/* do not compare toc.dat with the manifest of an earlier attempt */
 	archive->manifest = NULL;
+	*error = NULL;
 	text = archive_read_all(archive, TOC_NAME, &len, &owned_problem);
 	if (text == NULL)
 		return owned_problem;
@@ -79,11 +83,16 @@ read_piped(Archive *archive)
 	if (problem && strcmp(problem, TOC_READ_UNSUPPORTED) == 0)
 		archive_open_damaged(archive, problem);
 	if (problem)
-		return psprintf(ARCHIVE_FILE_DAMAGED ": %s", TOC_NAME, archive->path, problem);
+	{
+		*error = psprintf(ARCHIVE_FILE_DAMAGED, TOC_NAME, archive->path);
+		return pg_strdup(problem);
+	}
 	checksum_begin(&identity, CHECKSUM_TYPE_SHA256);
 	checksum_add(&identity, text, len);
 	if (toc_has_mark(archive->toc))
 		owned_problem = archive_read_manifest(archive, &identity);
+	if (owned_problem)
+		*error = psprintf("could not read the manifest of archive \"%s\"", archive->path);
 	if (archive->manifest && !is_of_manifest(archive->manifest, text, len))
 		owned_problem = psprintf("file \"%s\" of archive \"%s\" does not match its checksum in the manifest",
 								 TOC_NAME, archive->path);
@@ -121,16 +130,18 @@ archive_piped_open(const Options *options)
 	ArchiveCommands *commands = archive->commands;
 	Retry		retry = {0};
 	char	   *problem;
+	char	   *error;
 
 	commands->directory = directory_make_private();
 	cleanup_push(archive_piped_remove_directory, commands);
 	archive->fd = open(commands->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (archive->fd < 0)
 		pg_fatal("could not open directory \"%s\": %m", commands->directory);
-	while ((problem = read_piped(archive)) != NULL)
+	while ((problem = read_piped(archive, &error)) != NULL)
 		if (!archive_read_again(archive, &retry, problem))
 		{
-			archive_read_report(archive, &retry, problem);
+			archive_read_report(archive, &retry, error ? error : problem,
+								error ? problem : NULL);
 			exit(options->verify && command_reader_last_failed() ?
 				 ARCHIVE_EXIT_UNREAD : 1);
 		}
@@ -208,7 +219,7 @@ archive_piped_warn_empty(const Archive *archive, const char *names, int n)
 
 /*
  * Run the command once.  Its output is written to standard error, for the
- * user.  Returns the error, owned, or NULL.
+ * user.  Returns the cause of an error, owned, or NULL.
  */
 static char *
 copy_piped(const Archive *archive, const char *old_name, const char *name)
@@ -227,8 +238,7 @@ copy_piped(const Archive *archive, const char *old_name, const char *name)
 		written = write(command->err_fd, buf, len);
 	}
 	if (len < 0)
-		problem = psprintf("could not copy file \"%s\" of the previous archive: %s",
-						   old_name, command_reader_error(reader));
+		problem = pg_strdup(command_reader_error(reader));
 	command_reader_free(reader);
 	return problem;
 }
@@ -244,7 +254,9 @@ archive_piped_copy(const Archive *archive, const char *old_name,
 	{
 		if (!archive_read_again(archive, &retry, problem))
 		{
-			archive_read_report(archive, &retry, problem);
+			archive_read_report(archive, &retry,
+								psprintf("could not copy file \"%s\" of the previous archive", old_name),
+								problem);
 			pg_log_error_hint("If the file is missing, use another previous archive, or dump without --incremental-pipe and --pipe-copy.");
 			exit(1);
 		}

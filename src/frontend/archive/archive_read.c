@@ -115,9 +115,7 @@ archive_read_manifest(Archive *archive, pg_checksum_context *identity)
 		checksum_add(identity, text, len);
 	archive->manifest = manifest_read(text, len, &problem);
 	free(text);
-	return archive->manifest ? NULL :
-		psprintf("command for file \"%s\" returned a damaged manifest: %s",
-				 MANIFEST_NAME, problem);
+	return archive->manifest ? NULL : pg_strdup(problem);
 }
 
 void
@@ -159,9 +157,11 @@ archive_read_again(const Archive *archive, Retry *retry, const char *problem)
 
 void
 archive_read_report(const Archive *archive, const Retry *retry,
-					const char *problem)
+					const char *error, const char *cause)
 {
-	pg_log_error("%s", problem);
+	pg_log_error("%s", error);
+	if (cause)
+		pg_log_error_detail("%s", message_sentence(cause));
 	if (archive->commands)
 		pg_log_error_detail("Command was: %s", command_reader_last());
 	if (retry->n > 0)
@@ -170,8 +170,8 @@ archive_read_report(const Archive *archive, const Retry *retry,
 
 void
 archive_read_failed(const Archive *archive, const Retry *retry,
-					const char *problem)
+					const char *error, const char *cause)
 {
-	archive_read_report(archive, retry, problem);
+	archive_read_report(archive, retry, error, cause);
 	exit(1);
 }

@@ -56,8 +56,8 @@ extern char *archive_read_all(const Archive *archive, const char *name,
 
 /*
  * Run the command for the manifest once, and set archive->manifest.  Adds the
- * text to the checksum in identity, unless that is NULL.  Returns an error
- * message, owned, or NULL.
+ * text to the checksum in identity, unless that is NULL.  Returns the cause
+ * of an error, owned, or NULL.
  */
 extern char *archive_read_manifest(Archive *archive,
 								   pg_checksum_context *identity);
@@ -77,13 +77,14 @@ extern bool archive_read_again(const Archive *archive, Retry *retry,
 							   const char *problem);
 
 /*
- * Report this error and the number of attempts.  The second function then
- * exits.
+ * Report this error, its cause, unless that is NULL, and the number of
+ * attempts.  The second function then exits.
  */
 extern void archive_read_report(const Archive *archive, const Retry *retry,
-								const char *problem);
+								const char *error, const char *cause);
 pg_noreturn extern void archive_read_failed(const Archive *archive,
 											const Retry *retry,
-											const char *problem);
+											const char *error,
+											const char *cause);
 
 #endif							/* ARCHIVE_READ_H */

@@ -449,10 +449,11 @@ cluster_map_place(const char *directory, const Options *options)
  * return it when they are run again.
  */
 static void
-read_again(const Archive *commands, Retry *retry, const char *problem)
+read_again(const Archive *commands, Retry *retry, const char *error,
+		   const char *cause)
 {
-	if (!archive_read_again(commands, retry, problem))
-		archive_read_failed(commands, retry, problem);
+	if (!archive_read_again(commands, retry, cause ? cause : error))
+		archive_read_failed(commands, retry, error, cause);
 }
 
 /*
@@ -513,7 +514,7 @@ read_file(const ClusterPlace *place, const char *name, size_t *len)
 	if (place->commands == NULL)
 		return read_path(place->directory, name, len);
 	while ((text = archive_read_all(place->commands, name, len, &problem)) == NULL)
-		read_again(place->commands, &retry, problem);
+		read_again(place->commands, &retry, problem, NULL);
 	return text;
 }
 
@@ -545,8 +546,8 @@ cluster_map_read(const ClusterPlace *place)
 						  place->directory, CLUSTER_DATABASES_NAME);
 		}
 		read_again(place->commands, &retry,
-				   psprintf("command for file \"%s\" did not return the map of a cluster's dump: %s",
-							CLUSTER_MAP_NAME, problem));
+				   psprintf("command for file \"%s\" did not return the map of a cluster's dump",
+							CLUSTER_MAP_NAME), problem);
 	}
 }
 
@@ -606,7 +607,8 @@ cluster_map_read_globals(const ClusterPlace *place, const ClusterMap *map)
 		{
 			read_again(place->commands, &retry,
 					   psprintf("command for file \"%s\" returned data that does not match the checksum in \"%s\"",
-								CLUSTER_GLOBALS_NAME, CLUSTER_MAP_NAME));
+								CLUSTER_GLOBALS_NAME, CLUSTER_MAP_NAME),
+					   NULL);
 			continue;
 		}
 		pg_log_error("file \"%s/%s\" was changed after the dump", directory,

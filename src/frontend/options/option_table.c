@@ -117,8 +117,8 @@ option_value_size(const char *arg, const char *option)
 	 */
 	if (*end == '\0' && value > 0 && value < LEAST_WITHOUT_UNIT)
 	{
-		pg_log_error("invalid value \"%s\" for option %s: unit is missing",
-					 arg, option);
+		pg_log_error("invalid value \"%s\" for option %s", arg, option);
+		pg_log_error_detail("The unit is missing.");
 		pg_fatal_hint("Use \"B\", \"kB\", \"MB\", \"GB\" or \"TB\", for example \"%sMB\".  A number without a unit means bytes, and must be at least %d.",
 					  arg, LEAST_WITHOUT_UNIT);
 	}

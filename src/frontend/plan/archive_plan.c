@@ -428,9 +428,10 @@ plan_shares(const ChunkPlan *chunks, const ArchiveRows *rows,
  */
 
 pg_noreturn static void
-damaged_list(const char *problem)
+damaged_list(const TocEntry *entry, const char *problem)
 {
-	pg_log_error("%s", problem);
+	pg_log_error("%s", archive_objects_unread(entry));
+	pg_log_error_detail("%s", message_sentence(problem));
 	pg_fatal_hint(ARCHIVE_COPY_HINT);
 }
 
@@ -485,9 +486,10 @@ list_objects(const Archive *archive, const TocEntry **by_id,
 	{
 		/* A command was run only if the list was opened. */
 		if (archive->commands == NULL || !opened)
-			damaged_list(problem);
+			damaged_list(entry, problem);
 		if (!archive_read_again(archive, &retry, problem))
-			archive_read_failed(archive, &retry, problem);
+			archive_read_failed(archive, &retry, archive_objects_unread(entry),
+								problem);
 		list.n_oids = 0;
 		*n_groups = n_before;
 	}

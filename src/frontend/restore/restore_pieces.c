@@ -33,11 +33,11 @@
 
 /*
  * Send all rows of an entry to the sink.  Returns the error, owned, or NULL.
- * *unread is not set if the file could not even be opened.
+ * *unread is set to the entry, unless the file could not even be opened.
  */
 static char *
 send_entry(const Archive *archive, const TocEntry *entry, Sink *sink,
-		   char *const *error, bool *unread)
+		   char *const *error, const TocEntry **unread)
 {
 	char	   *problem;
 	ArchiveMember *member = archive_member_open(archive, entry, &problem);
@@ -46,7 +46,8 @@ send_entry(const Archive *archive, const TocEntry *entry, Sink *sink,
 		return problem;
 	problem = archive_member_send_rows(member, sink, error);
 	archive_member_close(member);
-	*unread = problem != NULL;
+	if (problem)
+		*unread = entry;
 	return problem;
 }
 
@@ -71,11 +72,11 @@ restore_rows(PGconn *conn, const char *copy, Oid table, Oid *later,
 	{
 		if (i > 0 || first == NULL)
 			problem = send_entry(archive, rows[i]->entry, sink, &result.error,
-								 &result.unread);
+								 &result.entry);
 		else
 		{
 			problem = archive_member_send_rows(first, sink, &result.error);
-			result.unread = problem != NULL;
+			result.entry = problem ? rows[0]->entry : NULL;
 		}
 	}
 	if (problem)
@@ -316,6 +317,13 @@ end_restore(const PieceRun *run, bool differs)
 	exit(1);
 }
 
+static void
+report_unread(const PieceRun *run, const char *cause)
+{
+	pg_log_error("%s", archive_member_unread(run->rows->entry));
+	pg_log_error_detail("%s", message_sentence(cause));
+}
+
 /* The report() callback of PieceWork. */
 static void
 restore_pieces_report(void *arg, const char *problem)
@@ -332,7 +340,7 @@ restore_pieces_report(void *arg, const char *problem)
 	 * End the run, because the command may succeed when --resume runs it
 	 * again.
 	 */
-	pg_log_error("%s", archive_member_problem(run->rows->entry, problem));
+	report_unread(run, problem);
 	end_restore(run, false);
 }
 
@@ -345,8 +353,6 @@ restore_pieces_report(void *arg, const char *problem)
 
 /* Read this many bytes at a time to skip text that was read before. */
 #define SKIP_BYTES (128 * 1024)
-
-#define BEGINNING_DIFFERS "the beginning of the data differs from the data that was read before"
 
 /* A text that is being read. */
 typedef struct PieceText
@@ -390,7 +396,7 @@ restore_pieces_open(void *arg)
 	free(text);
 	if (run->loader->archive->commands)
 	{
-		pg_log_error("%s", problem);
+		report_unread(run, problem);
 		end_restore(run, false);
 	}
 	restore_pieces_fail(run, problem);
@@ -420,8 +426,7 @@ text_problem(const PieceText *text, ssize_t len)
 	 */
 	if (len == 0 && text->run->loader->archive->commands &&
 		memcmp(text->tail, ARCHIVE_END_OF_ROWS, MARK_BYTES) != 0)
-		return archive_member_problem(text->run->rows->entry,
-									  "the line that ends the rows is missing");
+		return pg_strdup("the line that ends the rows is missing");
 	return NULL;
 }
 
@@ -467,22 +472,32 @@ read_up_to(PieceText *text, uint64 end, pg_crc32c crc)
 	}
 	free(buf);
 	if (problem == NULL && text->taken < end)
-		problem = archive_member_problem(text->run->rows->entry,
-										 "the data is shorter than before");
+		problem = pg_strdup("the data is shorter than before");
 	if (problem == NULL && !EQ_CRC32C(text->crc, crc))
 	{
-		problem = archive_member_problem(text->run->rows->entry,
-										 BEGINNING_DIFFERS);
+		problem = pg_strdup("the beginning of the data differs from the data that was read before");
 		text->differs = true;
 	}
 	return problem;
+}
+
+static char *
+differs_from_before(const TocEntry *entry)
+{
+	return psprintf("data of entry %d, %s \"%s\", differs from the data that was read before",
+					entry->dump_id, entry->desc, entry->tag);
 }
 
 /* Report the error of the last attempt, and exit. */
 static void
 give_up_text(const PieceText *text, const char *problem)
 {
-	archive_read_report(text->run->loader->archive, &text->retry, problem);
+	const TocEntry *entry = text->run->rows->entry;
+
+	archive_read_report(text->run->loader->archive, &text->retry,
+						text->differs ? differs_from_before(entry) :
+						archive_member_unread(entry),
+						text->differs ? NULL : problem);
 	end_restore(text->run, text->differs);
 }
 
@@ -559,8 +574,7 @@ restore_pieces_compare(void *arg, uint64 piece, pg_crc32c crc)
 	free(name);
 	if (line && line->crc == crc)
 		return;
-	pg_log_error("%s", archive_member_problem(run->rows->entry,
-											  BEGINNING_DIFFERS));
+	pg_log_error("%s", differs_from_before(run->rows->entry));
 	end_restore(run, true);
 }
 
@@ -574,6 +588,7 @@ static void
 check_committed(const PieceRun *run)
 {
 	const PieceLoader *loader = run->loader;
+	const TocEntry *entry = run->rows->entry;
 	PieceSums	last = piece_ring_sums(run->shared->ring);
 	PieceSums	used = restore_journal_pieces(loader->journal, loader->conn,
 											  run->file);
@@ -582,8 +597,8 @@ check_committed(const PieceRun *run)
 	used.crcs += run->shared->failed->crcs;
 	if (used.n == last.n && used.crcs == last.crcs)
 		return;
-	pg_log_error("%s", archive_member_problem(run->rows->entry,
-											  "the rows differ from the rows that were committed before"));
+	pg_log_error("data of entry %d, %s \"%s\", differs from the rows that were committed before",
+				 entry->dump_id, entry->desc, entry->tag);
 	end_restore(run, true);
 }
 

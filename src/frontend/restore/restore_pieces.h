@@ -22,8 +22,8 @@ typedef struct RestoredRows
 	uint64		bytes;			/* of these rows, as text */
 	char	   *error;			/* the error, after which nothing is inserted;
 								 * owned; NULL on success */
-	bool		unread;			/* the error occurred when a file of the
-								 * archive was read */
+	const TocEntry *entry;		/* the error occurred when its file was read;
+								 * NULL if there was another or no error */
 } RestoredRows;
 
 /*

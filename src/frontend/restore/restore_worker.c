@@ -195,9 +195,9 @@ struct RestoreWorker
 	PGconn	   *conn;
 	ArchiveMember *text;		/* the next file, if it is open already */
 	Oid		   *later;			/* see sink_target_rows_new() */
-	char	   *unread;			/* if a command has not returned a data file
-								 * of the job, the reason, and the job must be
-								 * repeated; otherwise NULL */
+	RestoredRows unread;		/* if a command has not returned a data file
+								 * of the job, which must be repeated;
+								 * otherwise zero */
 };
 
 static const ArchiveRows *
@@ -370,8 +370,8 @@ load_files(RestoreWorker *worker, const DataFile *const *files, int n)
 							work->archive, sources, n, worker->text,
 							&file_results_progress(run->results)->raw_bytes);
 	free(copy);
-	if (rows.unread && work->archive->commands)
-		worker->unread = rows.error;
+	if (rows.entry && work->archive->commands)
+		worker->unread = rows;
 	if (rows.error == NULL && restore_rows_wanted(sources, n, &want))
 		rows.error = check_rows(worker, work->targets[files[0]->table], want,
 								rows.rows);
@@ -455,7 +455,7 @@ restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n
 									  "restoring chunk %d of %d of table %s",
 									  "restoring %d chunks of table %s"));
 	error = load_files(worker, files, n);
-	if (error && worker->unread == NULL)
+	if (error && worker->unread.entry == NULL)
 		leave_out(worker, files, n, error);
 	for (int i = 0; i < n && error == NULL; i++)
 		run_event_chunk_end(run, files[i], NULL);
@@ -629,16 +629,16 @@ restore_data_files(RestoreWorker *worker, const Job *job, volatile int *step)
  */
 
 /*
- * A command has not returned a file, for this reason, but may succeed when it
+ * A command has not returned a file, for this cause, but may succeed when it
  * runs again.  Returns when the caller can read the file again.  After the
  * last attempt, exits with a message: the rest of the archive may be
  * unreadable, too, and --resume can continue later.
  */
 static void
-read_again(const RestoreWork *work, Retry *retry, const char *problem, int job)
+read_again(const RestoreWork *work, Retry *retry, const char *error, const char *cause, int job)
 {
-	if (!archive_read_again(work->archive, retry, problem))
-		archive_read_failed(work->archive, retry, problem);
+	if (!archive_read_again(work->archive, retry, cause))
+		archive_read_failed(work->archive, retry, error, cause);
 	(void) __sync_fetch_and_add(work->n_read_again, 1);
 	run_event_retry(work->run, job);
 }
@@ -684,8 +684,8 @@ static const char empty_object_query[] =
  * is read again: a job has up to 1000 of them.  Returns the error, owned.
  */
 static char *
-restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
-			   FileResult *result, int job)
+restore_object(RestoreWorker *worker, ArchiveObjects *objects, const TocEntry *entry,
+			   Oid oid, FileResult *result, int job)
 {
 	FileResults *results = worker->work->run->results;
 	uint64		before = file_results_progress(results)->raw_bytes;
@@ -699,7 +699,7 @@ restore_object(RestoreWorker *worker, ArchiveObjects *objects, Oid oid,
 	while ((error = put_object(worker, objects, oid, &bytes)) != NULL &&
 		   archive_objects_is_unread(objects))
 	{
-		read_again(worker->work, &retry, error, job);
+		read_again(worker->work, &retry, archive_objects_unread(entry), error, job);
 		free(error);
 		archive_objects_reopen(objects);
 		file_results_progress(results)->raw_bytes = before;
@@ -734,7 +734,7 @@ restore_group(RestoreWorker *worker, const LargeObjectGroup *group, int job)
 	for (int i = 0; error == NULL && i < group->n_oids; i++)
 	{
 		if (archive_objects_next(objects, &oid) && oid == group->oids[i])
-			error = restore_object(worker, objects, oid, &results[i], job);
+			error = restore_object(worker, objects, place->entry, oid, &results[i], job);
 		else if ((error = archive_objects_error(objects)) == NULL)
 			error = psprintf("large object %u is missing from the archive",
 							 group->oids[i]);
@@ -831,13 +831,13 @@ load_job(RestoreWorker *worker, const Job *job, int job_no, volatile int *step)
 	{
 		target_command(worker->conn, "ROLLBACK");
 		file_results_begin_job(results, job_no);
-		if (worker->unread == NULL)
+		if (worker->unread.entry == NULL)
 			continue;
 		/* files that are loaded at once are one step */
-		read_again(work, &retries[job->at_once ? 0 : *step], worker->unread,
-				   job_no);
-		free(worker->unread);
-		worker->unread = NULL;
+		read_again(work, &retries[job->at_once ? 0 : *step],
+				   archive_member_unread(worker->unread.entry), worker->unread.error, job_no);
+		free(worker->unread.error);
+		memset(&worker->unread, 0, sizeof(RestoredRows));
 	}
 	free(retries);
 }
