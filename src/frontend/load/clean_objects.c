@@ -695,8 +695,9 @@ clean_objects_check_copy(const RestoreStages *stages)
 	check_drops(stages, stages->target->conn);
 	if (!clean_objects_fit(stages, &n))
 	{
-		pg_log_warning("the lock table of the target is too small to drop %d objects in one transaction",
-					   n);
+		pg_log_warning(ngettext("the lock table of the target is too small to drop %d object in one transaction",
+								"the lock table of the target is too small to drop %d objects in one transaction",
+								n), n);
 		pg_log_warning_detail("--clean drops them one by one.  After an error, some of them remain dropped.");
 		pg_log_warning_hint("Increase max_locks_per_transaction on the target, and restart its server.");
 	}

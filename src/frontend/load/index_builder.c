@@ -733,7 +733,9 @@ index_builder_finish(IndexBuilder *builder)
 	if (WIFSIGNALED(status))
 		pg_log_error("the process that builds indexes was terminated by signal %d: %s",
 					 WTERMSIG(status), strsignal(WTERMSIG(status)));
-	pg_log_error("could not build %d of %d indexes and constraints",
+	pg_log_error(ngettext("could not build %d of %d index or constraint",
+						  "could not build %d of %d indexes and constraints",
+						  builds->n),
 				 builds->n - index_log_built(builds), builds->n);
 	return false;
 }

@@ -142,7 +142,9 @@ char *
 large_object_group_describe(const LargeObjectGroup *group)
 {
 	return large_object_group_text(group, "1 large object, %u",
-								   "%d large objects, %u to %u");
+								   ngettext("%d large object, %u to %u",
+											"%d large objects, %u to %u",
+											group->n_oids));
 }
 
 /* ----------

@@ -64,8 +64,8 @@ extern int	large_objects_group_of(const LargeObjects *objects, int number);
 
 /*
  * A text about the group, owned.  The formats are "... %u" for the OID of one
- * object, and "... %d ... %u ... %u" for their number, and the first and last
- * OID.
+ * object, and "... %d ... %u ... %u" for several: their number, in the plural
+ * form of ngettext(), and the first and last OID.
  */
 extern char *large_object_group_text(const LargeObjectGroup *group,
 									 const char *of_object,
@@ -162,7 +162,8 @@ extern const char *job_label(const JobQueue *queue, const Job *job,
 /*
  * A text about n files of one table, owned.  The formats are "... %s" for the
  * table, "... %d of %d ... %s" for one of several chunks of the table, and
- * "... %d ... %s" for several chunks, which may be NULL if n is 1.
+ * "... %d ... %s" for several chunks, in the plural form of ngettext(), which
+ * may be NULL if n is 1.
  */
 extern char *data_files_text(const DataFile *const *files, int n,
 							 const DumpTables *tables, const char *of_table,

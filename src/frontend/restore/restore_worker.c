@@ -427,7 +427,7 @@ leave_out(const RestoreWorker *worker, const DataFile *const *files, int n,
 			   data_files_text(files, n, work->run->plan->tables,
 							   "COPY failed for table %s",
 							   "COPY failed for chunk %d of %d of table %s",
-							   "COPY failed for %d chunks of table %s"), reason);
+							   ngettext("COPY failed for %d chunk of table %s", "COPY failed for %d chunks of table %s", n)), reason);
 	for (int i = 0; i < n; i++)
 	{
 		FileResult *result = run_file_result(work->run, files[i]);
@@ -453,7 +453,7 @@ restore_claimed_files(RestoreWorker *worker, const DataFile *const *files, int n
 	pg_log_info("%s", data_files_text(files, n, run->plan->tables,
 									  "restoring table %s",
 									  "restoring chunk %d of %d of table %s",
-									  "restoring %d chunks of table %s"));
+									  ngettext("restoring %d chunk of table %s", "restoring %d chunks of table %s", n)));
 	error = load_files(worker, files, n);
 	if (error && worker->unread.entry == NULL)
 		leave_out(worker, files, n, error);
@@ -771,14 +771,14 @@ restore_objects(RestoreWorker *worker, const LargeObjectGroup *group, int job)
 	if (*left_out || !claim_group(worker, group))
 		return true;
 	pg_log_info("%s", large_object_group_text(group, "restoring large object %u",
-											  "restoring %d large objects, %u to %u"));
+											  ngettext("restoring %d large object, %u to %u", "restoring %d large objects, %u to %u", group->n_oids)));
 	run_event_objects(run, "objects_start", group);
 	error = restore_group(worker, group, job);
 	if (error)
 		note_error(work,
 				   work->plan->groups[group - run->plan->objects->groups].entry,
 				   large_object_group_text(group, "could not restore large object %u",
-										   "could not restore %d large objects, %u to %u"),
+										   ngettext("could not restore %d large object, %u to %u", "could not restore %d large objects, %u to %u", group->n_oids)),
 				   error);
 	else
 		run_event_objects(run, "objects_end", group);
@@ -973,14 +973,14 @@ restore_worker_describe_job(void *arg, int no, int step)
 	if (job->kind == JOB_LARGE_OBJECTS)
 		return large_object_group_text(&plan->objects->groups[job->first],
 									   "The worker was restoring large object %u.",
-									   "The worker was restoring %d large objects, %u to %u.");
+									   ngettext("The worker was restoring %d large object, %u to %u.", "The worker was restoring %d large objects, %u to %u.", plan->objects->groups[job->first].n_oids));
 	if (step < 0 && job->n > 1 && !job->at_once)
 		return pg_strdup("The worker was restoring small tables.");
 	return data_files_text(&plan->queue->files[job->first + (job->at_once ? 0 : Max(step, 0))],
 						   job->at_once ? job->n : 1, plan->tables,
 						   "The worker was restoring table %s.",
 						   "The worker was restoring chunk %d of %d of table %s.",
-						   "The worker was restoring %d chunks of table %s.");
+						   ngettext("The worker was restoring %d chunk of table %s.", "The worker was restoring %d chunks of table %s.", job->n));
 }
 
 WorkerTask

@@ -547,7 +547,9 @@ check_owners(PGconn *conn, const Options *options, const DumpTables *tables)
 	if (n_found > 0)
 	{
 		pg_log_error(several ?
-					 "querying %d tables could run code of other roles, for example \"%s\", with the privileges of \"%s\"" :
+					 ngettext("querying %d table could run code of other roles, for example \"%s\", with the privileges of \"%s\"",
+							  "querying %d tables could run code of other roles, for example \"%s\", with the privileges of \"%s\"",
+							  n_found) :
 					 ngettext("querying %d table could run code of role \"%s\" with the privileges of \"%s\"",
 							  "querying %d tables could run code of role \"%s\" with the privileges of \"%s\"",
 							  n_found),

@@ -136,8 +136,7 @@ server_share_plan(const Run *run)
 		return NULL;
 	for (int i = 0; i < run->n_servers; i++)
 		appendPQExpBuffer(&text, "%s%s", i > 0 ? ", " : "", run->servers[i]);
-	return psprintf("Rows are read from %d servers: %s.", run->n_servers,
-					buffer_text(&text));
+	return psprintf("Rows are read from several servers: %s.", buffer_text(&text));
 }
 
 /*
