@@ -346,7 +346,7 @@ sub read_config
 		my ($key, $value) = $text =~ /^\s*(\w+)\s*=\s*(.*?)\s*\z/s;
 		my $what =
 		    !defined $key ? 'line does not have the form "key = value"'
-		  : !$KEYS{$key} ? "unknown key \"$key\""
+		  : !$KEYS{$key} ? "unrecognized key \"$key\""
 		  : $value eq '' ? "key \"$key\" has no value"
 		  : $value =~ /\0/ ? "the value of key \"$key\" contains a zero byte"
 		  : $line{$key} && !$LISTS{$key} ? "key \"$key\" is already set in line $line{$key}"
