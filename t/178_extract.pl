@@ -289,7 +289,7 @@ foreach my $again ([ 'odd', qr/could not create directory ".*odd": File exists/ 
 	my $forged = take_tar('-Xfetch');
 	append_to_file("$evil/cron", 'text');
 	system_or_bail('tar', '-cf', "$forged/$oid.tar", '-C', $evil, 'cron');
-	refused_ok(qr/a path does not belong to a tablespace/, $forged);
+	refused_ok(qr/path does not belong to a tablespace/, $forged);
 }
 
 # --- existing files
