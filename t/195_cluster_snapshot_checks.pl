@@ -80,7 +80,7 @@ my ($rc, $err, $dir) = dump_with_pause($node, $adopt, 1, sub {
 		wait_in_run($dump, 'another try', sub { $dump->{err} =~ $again });
 	}, '--stall-timeout=1');
 is($rc, 0, 'the session of a guard stays silent: exit code');
-like($err, qr/${again}received no data from the server for longer than --stall-timeout/m,
+like($err, qr/$again\n.*detail: Received no data from the server for longer than --stall-timeout/m,
 	'the session of a guard stays silent: the snapshot is taken again');
 is(states_of($dir), $complete, 'the session of a guard stays silent: all databases are dumped');
 

@@ -134,7 +134,7 @@ my @others = (
 	# on a primary, the exporter is looked for if a query reads rows
 	[ 'another exporter of the same name', qr/^pg_pardump: error: the transaction that exported snapshot ".*" has ended before all rows were read$/m,
 		options => ['--where=public.counter:n = 0'], file => changed_file($run, Databases => [ { %{ database_in($run, 'second') }, Process => 1 } ]) ],
-	[ 'a file without the snapshot', qr/^pg_pardump: error: file ".*" does not describe a shared snapshot\n.*detail: Member "Cluster-Snapshot" is missing\.$/m,
+	[ 'a file without the snapshot', qr/^pg_pardump: error: file ".*" does not describe a shared snapshot\n.*detail: Member "Cluster-Snapshot" is invalid\.$/m,
 		file => changed_file($run, 'Cluster-Snapshot' => undef) ],
 	[ 'a file that other users may write', qr/^pg_pardump: error: file ".*" is writable by its group or others$/m, file => writable_file($run) ],
 	[ 'no file', qr/^pg_pardump: error: file "\/nowhere" does not exist$/m, file => '/nowhere' ]);

@@ -612,8 +612,9 @@ look_at_later(const Run *run)
 }
 
 /*
- * The seconds until the end of the run; -1 if nothing is known yet.  Workers
- * share the work that comes later.
+ * The seconds until the end of the run; -1 if nothing is known yet, and 0 if
+ * all rows are loaded and all indexes built.  Workers share the work that
+ * comes later.
  */
 static double
 seconds_left(void)
@@ -621,7 +622,7 @@ seconds_left(void)
 	const Estimate *estimate = progress->estimate;
 	double		seconds = estimate_seconds(progress->estimate);
 
-	return seconds < 0 ? seconds : seconds + progress->later *
+	return seconds <= 0 ? seconds : seconds + progress->later *
 		estimate->kinds[WORK_OF_RUNS + WORK_PLAIN].cost /
 		progress->runs[0]->options->jobs;
 }
