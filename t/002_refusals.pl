@@ -167,7 +167,7 @@ foreach my $table ([ 'TABLE', '(a int)' ], [ 'FOREIGN TABLE', '(a int) SERVER no
 		WHERE attrelid = 'one.versions'::regclass AND attnum = 1 AND attoptions IS NULL});
 	if ((run_program('pg_dump', @db, '-t', 'one.versions'))[1] =~ /pg_attver/)
 	{
-		refused_ok(qr/error: pg_dump [\d.]+.* is too old for server .*: its definitions of columns could not be restored\n.*hint: Update pg_dump/,
+		refused_ok(qr/error: pg_dump [\d.]+.* is too old for a server of version .*\n.*detail: Its definitions of columns could not be restored\.\n.*hint: Update pg_dump/,
 			"a pg_dump too old for the server, $kind", @db);
 	}
 	else
@@ -217,7 +217,7 @@ foreach my $what (sort keys %broken)
 		return fake_pg_dump('fake_pg_dump', "exec cat '$output' >\"\$TOC\"");
 	};
 	like(
-		refused_ok(qr/error: pg_dump .* is too old for server .*: its definitions of columns could not be restored/,
+		refused_ok(qr/error: pg_dump .* is too old for a server of version .*\n.*detail: Its definitions of columns could not be restored\./,
 			'definitions of a pg_dump too old for the server', @db, '--pg-dump',
 			$pg_dump_with->(desc => 'TABLE', defn => 'ALTER TABLE x ALTER COLUMN a SET (pg_attver=1);')),
 		qr/hint: Update pg_dump .*, or use pg_pardump and pg_restore of PostgreSQL $major, /,

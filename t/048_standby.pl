@@ -91,12 +91,12 @@ sub delays
 is(delays(), "no problems found\n", 'delays: no warning without a finite delay');
 set_standby('max_standby_streaming_delay', '1min');
 my $warning = 'warning: replay on this standby might cancel queries of the run';
-is(delays(), "$warning (max_standby_streaming_delay = 1min)\n1 problem found (errors: 0, warnings: 1); a run would start\n", 'delays: warning for the delay of streaming');
+is(delays(), "$warning (max_standby_streaming_delay = 1min)\n1 problem (errors: 0, warnings: 1); a run would start\n", 'delays: warning for the delay of streaming');
 set_standby('restore_command', 'false');
-is(delays(), "$warning (max_standby_streaming_delay = 1min and max_standby_archive_delay = 30s)\n1 problem found (errors: 0, warnings: 1); a run would start\n",
+is(delays(), "$warning (max_standby_streaming_delay = 1min and max_standby_archive_delay = 30s)\n1 problem (errors: 0, warnings: 1); a run would start\n",
 	'delays: warning for both delays');
 set_standby('max_standby_archive_delay', '-1');
-is(delays(), "$warning (max_standby_streaming_delay = 1min)\n1 problem found (errors: 0, warnings: 1); a run would start\n", 'delays: not of that');
+is(delays(), "$warning (max_standby_streaming_delay = 1min)\n1 problem (errors: 0, warnings: 1); a run would start\n", 'delays: not of that');
 $standby->append_conf('postgresql.conf', "restore_command = ''\nmax_standby_archive_delay = 30s");
 
 # ---- what replay must take away

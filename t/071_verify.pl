@@ -342,8 +342,8 @@ all_found_ok(map {
 	[ 'member "Files" is invalid', sub { s/\{ "Path"/[ "Path"/ } ],
 	[ 'member "Files" is invalid', sub { s/"Files": \[/"Files": {/ } ],
 	[ 'a comma or the end is missing', sub { s/,\n"Database"/\n"Database"/ } ],
-	[ 'expected a string', sub { $_ .= '}' } ],
-	[ 'it is nested too deeply', sub { s/"Jobs"/'"X": ' . '[' x 100 . ']' x 100 . ', "Jobs"'/e } ],
+	[ 'a string is missing', sub { $_ .= '}' } ],
+	[ 'its JSON is nested too deeply', sub { s/"Jobs"/'"X": ' . '[' x 100 . ']' x 100 . ', "Jobs"'/e } ],
 	[ 'it is not UTF-8', sub { s/("Database": ")/$1\xff/ } ]));
 sound_ok('manifest: names of a later version', damaged($ours,
 	other_manifest(sub { s/"Jobs"/"Later": {"a": [1.5e3, null, true, "\\u00e9"]}, "Jobs"/ })), 20010);

@@ -180,13 +180,13 @@ check_ok('connections of a task', [], @db, '-U', 'few', '--tasks=1');
 {
 	my $warns = fake_pg_dump('warns', 'echo "pg_dump: warning: of a test" >&2; exec "$PG_DUMP" "$@"');
 	my ($rc, $out, $err) = run_program('pg_pardump', '--check', @db, "--pg-dump=$warns");
-	is("$rc $err" . check_list($out), "0 pg_dump: warning: of a test\n1 problem found (errors: 0, warnings: 1); a run would start\n", 'a warning of pg_dump');
+	is("$rc $err" . check_list($out), "0 pg_dump: warning: of a test\n1 problem (errors: 0, warnings: 1); a run would start\n", 'a warning of pg_dump');
 
 	sql($node, 'shop', q{SET client_min_messages = error; ALTER DATABASE shop SET default_tablespace = 'missing'});
 	($rc, $out, $err) = run_program('pg_pardump', '--check', @db);
 	is($rc, 0, 'warnings of the server: exit code');
 	like($err, qr/^WARNING:  invalid value for parameter "default_tablespace": "missing"$/m, 'warnings of the server: shown');
-	like(check_list($out), qr/\A(\d+) problems? found \(errors: 0, warnings: \g{-1}\); a run would start\n\z/, 'warnings of the server: counted');
+	like(check_list($out), qr/\A(\d+) problems? \(errors: 0, warnings: \g{-1}\); a run would start\n\z/, 'warnings of the server: counted');
 	sql($node, 'shop', 'ALTER DATABASE shop RESET default_tablespace');
 }
 
@@ -284,7 +284,7 @@ no problems found\n\z/, 'a plan: by the extension');
 
 	# the list of problems is last, each with its lines
 	$out = (run_program('pg_pardump', '--check', @planned, '-U', 'few', '-j2'))[1];
-	like($out, qr/\AA run would .*\n(?:  [a-z].*\n)+warning: .*\n  detail: .*\n  hint: .*\n(?:error: .*\n(?:  (?:detail|hint): .*\n)+)?\d problems? found \(errors: \d, warnings: 1\); a run would (?:fail|start)\n\z/,
+	like($out, qr/\AA run would .*\n(?:  [a-z].*\n)+warning: .*\n  detail: .*\n  hint: .*\n(?:error: .*\n(?:  (?:detail|hint): .*\n)+)?\d problems? \(errors: \d, warnings: 1\); a run would (?:fail|start)\n\z/,
 		'a plan with problems: these follow it');
 }
 
@@ -296,7 +296,7 @@ no problems found\n\z/, 'a plan: by the extension');
 	append_to_file("$dir/file", 'mine');
 	my ($rc, $out, $err) = run_program('pg_pardump', '--check', @db, '-f', $dir, '--log-json=-');
 	is($rc, 1, 'events: exit code');
-	like(check_list($err), qr{^error: directory ".*" exists but is not empty\n  hint: .*\n1 problem found \(errors: 1, warnings: 0\); a run would fail\n$}, 'events: the list is elsewhere');
+	like(check_list($err), qr{^error: directory ".*" exists but is not empty\n  hint: .*\n1 problem \(errors: 1, warnings: 0\); a run would fail\n$}, 'events: the list is elsewhere');
 	like($out, qr/"event":"error","message":"directory .*"event":"error","hint":.*"event":"failed".*"event":"check","errors":1,"warnings":0}\n$/s, 'events');
 }
 

@@ -142,11 +142,11 @@ is(connections('enough', '-j4', '--index-jobs=2'), "0 no problems found\n", 'con
 is(connections('more jobs than work', '-j20'), "0 no problems found\n", 'connections: more jobs than work');
 sql($target, 'postgres', 'ALTER ROLE few CONNECTION LIMIT 2');
 like(connections('none for an index', '-j4'),
-	qr/^0 warning: server "[^"]+" has only 1 of 2 needed connections left\n  detail: The run needs 1 connection for jobs, and 1 for index builds\.\n  hint: .*\n1 problem found \(errors: 0, warnings: 1\); a run would start\n$/,
+	qr/^0 warning: server "[^"]+" has only 1 of 2 needed connections left\n  detail: The run needs 1 connection for jobs, and 1 for index builds\.\n  hint: .*\n1 problem \(errors: 0, warnings: 1\); a run would start\n$/,
 	'connections: none for an index');
 sql($target, 'postgres', 'ALTER ROLE few CONNECTION LIMIT 1');
 like(connections('too few', '-j4'),
-	qr/^1 error: server "[^"]+" has only 0 of 1 needed connections left\n  hint: .*\n1 problem found \(errors: 1, warnings: 0\); a run would fail\n$/,
+	qr/^1 error: server "[^"]+" has only 0 of 1 needed connections left\n  hint: .*\n1 problem \(errors: 1, warnings: 0\); a run would fail\n$/,
 	'connections: too few');
 
 # extensions

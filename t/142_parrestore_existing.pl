@@ -393,7 +393,7 @@ run_program('pg_restore', '-d', $node->connstr($db), $dir);
 sql($node, $db, 'ALTER EXTENSION plpgsql ADD TABLE a; CREATE VIEW mine AS SELECT id FROM referring');
 ($rc, $out) = run_parrestore($node, $db, $dir, '--clean', '--check');
 is($rc, 1, '--clean --check, a table of an extension: exit code');
-like(check_list($out), qr/\Aerror: --clean cannot drop 1 of .*\n  detail: Tables: public\.a \(belongs to extension plpgsql\)\.\n  hint: .*\nerror: --clean cannot drop 1 of .*, because other objects .*\n  detail: Tables: public\.referring\.\n  detail: Dependent objects: view public\.mine \(depends on table public\.referring\)\.\n  hint: .*\n2 problems found \(errors: 2, warnings: 0\); a run would fail\n\z/,
+like(check_list($out), qr/\Aerror: --clean cannot drop 1 of .*\n  detail: Tables: public\.a \(belongs to extension plpgsql\)\.\n  hint: .*\nerror: --clean cannot drop 1 of .*, because other objects .*\n  detail: Tables: public\.referring\.\n  detail: Dependent objects: view public\.mine \(depends on table public\.referring\)\.\n  hint: .*\n2 problems \(errors: 2, warnings: 0\); a run would fail\n\z/,
 	'--clean --check, a table of an extension: found, with tables that others depend on');
 
 $node->stop;

@@ -138,7 +138,7 @@ foreach my $codec (codecs($node))
 	{
 		write_bytes($cut, substr($bytes, 0, $len));
 		refused_archive_ok("$codec: piped, cut at $len", $cut,
-			qr/archive "\Q$cut\E" is damaged\n.*detail: Unexpected end of file\./);
+			qr/archive "\Q$cut\E" is damaged\n.*detail: The file ends unexpectedly\./);
 	}
 }
 
@@ -172,7 +172,7 @@ foreach (
 	[ 'a list with other names', written('blobs*.toc', "4711 ../x\n"),
 		qr/"\.\.\/x" is not a valid file name in an archive/ ],
 	[ 'a list that is none', written('blobs*.toc', 'x' x 1000),
-		qr/invalid list of large objects/ ],
+		qr/the list of large objects is invalid/ ],
 	map {
 		my $name = $_;
 		[ "a file is called $name",

@@ -236,7 +236,7 @@ foreach my $try ([ '-j22', 22 ], [ '-j22', 4, '--index-jobs=4' ], [ '-j22', 0, '
 # --check of a copy finds an existing database, and creates nothing
 my ($rc_of_check, $list) = run_program('pg_pardump', '--all-databases', '--check', @from, '--target', $new->connstr('postgres'));
 is($rc_of_check, 1, '--check of a copy: exit code');
-like($list, qr/^A run would copy 5 databases, .*:\n(?:  .*\n)+  not checked: .*\nerror: database "middle" already exists on the target\n  hint: .*\n1 problem found \(errors: 1, warnings: 0\); a run would fail\n\z/m,
+like($list, qr/^A run would copy 5 databases, .*:\n(?:  .*\n)+  not checked: .*\nerror: database "middle" already exists on the target\n  hint: .*\n1 problem \(errors: 1, warnings: 0\); a run would fail\n\z/m,
 	'--check of a copy: the plan, what is not checked, and the problem');
 is(value($new, 'postgres', q{SELECT count(*) FROM pg_roles WHERE rolname = 'dumper'}), 0, '--check of a copy: no role is created');
 sql($new, 'postgres', 'DROP DATABASE middle');

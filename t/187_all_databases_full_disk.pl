@@ -103,7 +103,7 @@ nothing_left_ok($source, $dir, 'one does not fit');
 		'--check, a directory that is not empty: the plan, and the last line');
 	($rc, $out, $err) = run_program(@check, '--role=no_such_role');
 	is($rc, 1, '--check, a role that does not exist: exit code');
-	like($out, qr/^\d+ problems? (?:found )?\((?:databases checked: 4, )?errors: [1-9]\d*, warnings: 0\); a run would fail.*\n\z/m, '--check, a role that does not exist: the last line');
+	like($out, qr/^\d+ problems? \((?:databases checked: 4, )?errors: [1-9]\d*, warnings: 0\); a run would fail.*\n\z/m, '--check, a role that does not exist: the last line');
 	my $log = new_path('log_of_check');
 	run_program(@check, '-f', $parent, "--log-json=$log");
 	my ($sum) = grep { $_->{event} eq 'check' } reverse map { decode_json($_) } split /\n/, slurp_file($log);

@@ -278,7 +278,7 @@ is(first_names('a' .. 'h'), 'a, b, c, d, e and 3 more', 'names of databases: fiv
 	my ($file, $dir) = backup_config($node, 'jobs = 2', 'database = shop', 'database = other');
 	($rc, $out, $err) = run_backup($now, '--check', $file);
 	is("$rc$out", '0', '--check: exit code') or diag($err);
-	my $end = qr/(?:no problems found in 2 databases|(\d+) problems? found \(errors: 0, warnings: \g{-1}\); a run would start)\n\z/;
+	my $end = qr/(?:no problems found in 2 databases|(\d+) problems? \(errors: 0, warnings: \g{-1}\); a run would start)\n\z/;
 	like($err, qr/\A(?:\[\d\/2\] (?:shop|other): \d tables?, .*, archive about .*\n(?:pg_pardump_backup:\w+: warning: .*\n(?:pg_pardump_backup:\w+: (?:detail|hint): .*\n)*)*){2}A run would back up 2 databases, about .*:\n  tables: \d+, large objects: \d+\n  jobs: 2\n  connections to the source: \d needed, \d+ free\n  archives: about .* with \w+\n  free disk space: .*\n  old backups to remove: 0\n$end/,
 		'--check: each database, and the sums');
 	my $verbose = (run_backup($now, '--check', '-v', $file))[2];
@@ -298,13 +298,13 @@ is(first_names('a' .. 'h'), 'a, b, c, d, e and 3 more', 'names of databases: fiv
 	cmp_ok($expected, '>', 0, '--check: the sizes in the event logs');
 	is($sum, size_text($expected), '--check: their sum');
 	foreach my $try (
-		[ 'database = missing', qr/^\[2\/2\] missing: FAILED\npg_pardump_backup:missing: error: .*database "missing" does not exist\nA run would back up 1 of 2 databases, (?:.*\n)*.*error: \d problems? found \(errors: 1, warnings: \d\); a run would not back up 1 of 2 databases\n.*detail: Databases with errors: "missing"\.\n\z/m ],
+		[ 'database = missing', qr/^\[2\/2\] missing: FAILED\npg_pardump_backup:missing: error: .*database "missing" does not exist\nA run would back up 1 of 2 databases, (?:.*\n)*.*error: \d problems? \(errors: 1, warnings: \d\); a run would not back up 1 of 2 databases\n.*detail: Databases with errors: "missing"\.\n\z/m ],
 		[ 'options = --trust-owners -n "no such"', qr/no matching schemas.*\n(.*\n)*\[1\/1\] shop: FAILED\npg_pardump_backup:shop: error: .*\n(?!.*cannot be backed up)/ ],
 		[ 'options = --trust-owners -Oxvn "no such"', qr/no matching schemas.*\n(.*\n)*\[1\/1\] shop: FAILED\npg_pardump_backup:shop: error: .*\n(?!.*cannot be backed up)/ ],
 		[ 'options = --trust-owners -n -fx', qr/no matching schemas.*\n(.*\n)*\[1\/1\] shop: FAILED\npg_pardump_backup:shop: error: .*\n(?!.*cannot be backed up)/ ],
 		[ 'compress = zstd:77', qr/error: database "shop" cannot be backed up\n.*detail: pg_pardump --check failed with exit code 1\.\n/ ],
 		[ 'username = nobody_of_this_name', qr/error: could not read the timeouts of the role\n.*detail: psql failed with exit code 2\.\n(?:.*\n)*.*detail: Errors of the configuration are listed before the first database\.\n/ ],
-		[ "metrics = /nowhere\ndatabase = missing", qr/warning: directory "\/nowhere" of key "metrics" does not exist\n.*detail: No metrics will be written\.\n(?:.*\n)*.*error: \d problems found \(errors: 1, warnings: \d\); a run would not back up 1 of 2 databases\n.*detail: Databases with errors: "missing"\.\n\z/ ])
+		[ "metrics = /nowhere\ndatabase = missing", qr/warning: directory "\/nowhere" of key "metrics" does not exist\n.*detail: No metrics will be written\.\n(?:.*\n)*.*error: \d problems \(errors: 1, warnings: \d\); a run would not back up 1 of 2 databases\n.*detail: Databases with errors: "missing"\.\n\z/ ])
 	{
 		my ($line, $message) = @$try;
 		my ($file) = backup_config($node, 'database = shop', $line);
@@ -315,7 +315,7 @@ is(first_names('a' .. 'h'), 'a, b, c, d, e and 3 more', 'names of databases: fiv
 	($file) = backup_config($node, 'database = shop', 'metrics = /nowhere');
 	($rc, $out, $err) = run_backup($now, '--check', $file);
 	is($rc, 0, '--check, only metrics: exit code');
-	like($err, qr/warning: directory "\/nowhere" of key "metrics" does not exist\n.*detail: No metrics will be written\.\n(?:.*\n)*.*\d problems? found \(errors: 0, warnings: \d\); a run would start\n/, '--check, only metrics: message');
+	like($err, qr/warning: directory "\/nowhere" of key "metrics" does not exist\n.*detail: No metrics will be written\.\n(?:.*\n)*.*\d problems? \(errors: 0, warnings: \d\); a run would start\n/, '--check, only metrics: message');
 }
 
 # ---- the role's timeouts are not for what is asked before the first backup

@@ -342,7 +342,7 @@ for word; do
 done
 [ "\$shared" ] || exec "$bin/pg_pardump" "\$@"
 echo 'warning: the snapshot is old'
-echo '1 problem found (errors: 0, warnings: 1); a run would start'
+echo '1 problem (errors: 0, warnings: 1); a run would start'
 echo '{"event":"check","errors":0,"warnings":1}' >"\$log"
 echo '{"event":"warning","pid":1,"message":"the snapshot is old"}' >>"\$log"
 SH
@@ -350,7 +350,7 @@ SH
 	($file) = backup_config($node, "bindir = $warning", 'cluster_snapshot = yes');
 	($rc, $out, $err) = run_backup(now(), '--check', $file);
 	is("$rc $out", '0 ', '--check, a warning about the snapshot: exit code');
-	like($err, qr/^pg_pardump_backup: warning: the snapshot is old\n(?!1 problem)(?:.*\n)*(\d+) problems? found \(errors: 0, warnings: \g{-1}\); a run would start\n\z/m, '--check, a warning about the snapshot: it is shown and counted');
+	like($err, qr/^pg_pardump_backup: warning: the snapshot is old\n(?!1 problem)(?:.*\n)*(\d+) problems? \(errors: 0, warnings: \g{-1}\); a run would start\n\z/m, '--check, a warning about the snapshot: it is shown and counted');
 
 	($file) = backup_config($node, "bindir = $bin", 'cluster_snapshot = yes', 'options = --no-extension');
 	$run = night($file, []);

@@ -335,7 +335,7 @@ my @chunks = ('incremental = yes', 'compress = none', 'options = --chunk-size=19
 	append_to_file($archive->(6) . "/$shared", 'x');
 	is((run_backup($now + 6 * DAY, '--verify', 'latest', $file))[0], 1, 'damage that is known: --verify');
 	($rc, undef, $err) = run_backup($now + 7 * DAY, '--check', $file);
-	like("$rc$err", qr/^0.*warning: the backup of database "shop" cannot be incremental\n.*1 problem found \(errors: 0, warnings: 1\); a run would start\n\z/s, 'damage that is known: --check');
+	like("$rc$err", qr/^0.*warning: the backup of database "shop" cannot be incremental\n.*1 problem \(errors: 0, warnings: 1\); a run would start\n\z/s, 'damage that is known: --check');
 	($rc, $out, $err) = run_backup($now + 7 * DAY, $file);
 	my $damaged = 'shop/' . time_name($now + 6 * DAY);
 	is("$rc$out$err", "0pg_pardump_backup: warning: the backup of database \"shop\" cannot be incremental\n"

@@ -207,7 +207,7 @@ refused_ok('databases without the extension',
 	qr/^pg_pardump: error: option --cluster-snapshot requires extension pg_pardump in every database\npg_pardump: detail: Database "template1" cannot be dumped with this option\.\npg_pardump: detail: The database has no extension pg_pardump\.\npg_pardump: detail: Database "second" cannot be dumped with this option\.\npg_pardump: detail: .*\npg_pardump: hint: Run CREATE EXTENSION pg_pardump in each database without it\.\npg_pardump: hint: To leave out databases, use --exclude-database\./);
 ($rc, $err, $dir, my $list) = dump_all($node, '--cluster-snapshot', '--check');
 is("$rc $err", '1 ', 'databases without the extension: --check finds it');
-like($list, qr/\Aerror: option --cluster-snapshot requires extension pg_pardump in every database\n(?:  .*\n)+1 problem found \(errors: 1, warnings: 0\); a run would fail\n\z/,
+like($list, qr/\Aerror: option --cluster-snapshot requires extension pg_pardump in every database\n(?:  .*\n)+1 problem \(errors: 1, warnings: 0\); a run would fail\n\z/,
 	'databases without the extension: the list of --check');
 ($rc, $err, $dir) = dump_all($node, '--cluster-snapshot', '--exclude-database=second', '--exclude-database=template1');
 is("$rc $err", '0 ', 'databases without the extension can be left out');

@@ -162,7 +162,7 @@ foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
 		[ 'true', qr/command for file "\Q$name\E" returned no large objects/i ],
 		[ "head -n 1 $stock_plain/$name", qr/command for file "\Q$name\E" returned 1 large object instead of 6/i ],
 		[ "sed '1s/.*/$second/' $stock_plain/$name", qr/command for file "\Q$name\E" returned other large objects than "toc\.dat" lists/i ],
-		[ "head -c 20 $stock_plain/$name", qr/invalid list of large objects|command for file "\Q$name\E" returned 1 large object instead of 6/i ])
+		[ "head -c 20 $stock_plain/$name", qr/the list of large objects is invalid|command for file "\Q$name\E" returned 1 large object instead of 6/i ])
 	{
 		my ($command, $message) = @$try;
 		my $what = "list of large objects, $command" =~ s/\S*\///gr;

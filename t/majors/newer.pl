@@ -56,7 +56,7 @@ if ((run_program('pg_dump', '-s', '-d', $source->connstr('everything')))[1] !~ /
 }
 else
 {
-	copy_refused_ok(qr/pg_dump .* is too old for server .*: its definitions of columns could not be restored\n.*hint: Update pg_dump/,
+	copy_refused_ok(qr/pg_dump .* is too old for a server of version .*\n.*detail: Its definitions of columns could not be restored\.\n.*hint: Update pg_dump/,
 		"$from_to, a pg_dump too old for the server", $source, 'everything', $target, 'postgres');
 	SKIP: { skip "$from_to: no copy by this pg_dump, but by that of the older side", 1; }
 	sql($source, 'postgres', 'CREATE TABLE made (stock text, copy text, what text);

@@ -236,7 +236,7 @@ check_structs(void)
 	check_damage("{\"child\": []}", "member \"child\" is invalid");
 	check_damage("{\"others\": [{\"number\": 0}]}", "member \"number\" is out of range");
 	check_damage("{\"text\": \"\xff\"}", "it is not UTF-8");
-	check_damage("{\"text\": \"\"} 1", "it contains text after its end");
+	check_damage("{\"text\": \"\"} 1", "its JSON contains text after the end");
 }
 
 void

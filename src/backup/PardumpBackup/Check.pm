@@ -156,14 +156,14 @@ sub report_verdict
 	if (!$errors)
 	{
 		print STDERR !$warnings ? counted("no problems found in %s database\n", "no problems found in %s databases\n", $n)
-		  : counted("%s problem found (errors: %d, warnings: %d); a run would start\n", "%s problems found (errors: %d, warnings: %d); a run would start\n", @numbers);
+		  : counted("%s problem (errors: %d, warnings: %d); a run would start\n", "%s problems (errors: %d, warnings: %d); a run would start\n", @numbers);
 		return 1;
 	}
 	# a database without errors is backed up if nothing else is wrong
 	my $text = $n_wrong == @failed && @failed < $n && !$config->{cluster_snapshot}
-	  ? counted("%s problem found (errors: %d, warnings: %d); a run would not back up %d of %d databases\n",
-		"%s problems found (errors: %d, warnings: %d); a run would not back up %d of %d databases\n", @numbers, scalar @failed, $n)
-	  : counted("%s problem found (errors: %d, warnings: %d); a run would fail\n", "%s problems found (errors: %d, warnings: %d); a run would fail\n", @numbers);
+	  ? counted("%s problem (errors: %d, warnings: %d); a run would not back up %d of %d databases\n",
+		"%s problems (errors: %d, warnings: %d); a run would not back up %d of %d databases\n", @numbers, scalar @failed, $n)
+	  : counted("%s problem (errors: %d, warnings: %d); a run would fail\n", "%s problems (errors: %d, warnings: %d); a run would fail\n", @numbers);
 
 	report('error', $text . ($n_wrong > @failed ? "detail: Errors of the configuration are listed before the first database.\n" : '')
 		  . (@failed ? 'detail: Databases with errors: ' . first_names(map { quoted($_) } @failed) . ".\n" : ''));

@@ -62,14 +62,14 @@ archive_member_block(const Archive *archive, const TocEntry *entry,
 	 */
 	custom_block_seek(blocks, entry->data_offset);
 	if (entry->data_state != TOC_DATA_AT_OFFSET)
-		wrong = "no data found";
+		wrong = "the archive does not contain the data";
 	else if (!custom_block_begin(blocks, &found_type, &dump_id))
 		wrong = custom_block_error(blocks) ? custom_block_error(blocks) :
-			"unexpected end of file";
+			"the file ends unexpectedly";
 	else if (dump_id != entry->dump_id)
-		wrong = "found data of another entry at the recorded offset";
+		wrong = "the recorded offset leads to data of another entry";
 	else if (found_type != type)
-		wrong = "found data of another kind at the recorded offset";
+		wrong = "the recorded offset leads to data of another kind";
 	if (wrong == NULL)
 		return blocks;
 
@@ -96,7 +96,7 @@ open_file(ArchiveMember *member, const Archive *archive, const TocEntry *entry,
 		  char **problem)
 {
 	bool		has_file = entry->filename && entry->filename[0];
-	const char *wrong = "no data found";
+	const char *wrong = "the archive does not contain the data";
 
 	if (has_file)
 		member->reader = archive_read_open(archive, entry->filename,
@@ -260,7 +260,7 @@ archive_member_close(ArchiveMember *member)
 /* No line of a list of large objects is longer. */
 #define LIST_LINE_BYTES 512
 
-#define NOT_A_LIST "invalid list of large objects"
+#define NOT_A_LIST "the list of large objects is invalid"
 
 struct ArchiveObjects
 {

@@ -77,7 +77,7 @@ void
 json_enter(JsonReader *reader, char open)
 {
 	if (!take(reader, open))
-		json_fail(reader, open == '{' ? "expected an object" : "expected an array");
+		json_fail(reader, open == '{' ? "an object is missing" : "an array is missing");
 }
 
 bool
@@ -192,7 +192,7 @@ json_string(JsonReader *reader)
 		return NULL;
 	if (!take(reader, '"'))
 	{
-		json_fail(reader, "expected a string");
+		json_fail(reader, "a string is missing");
 		return NULL;
 	}
 
@@ -228,7 +228,7 @@ json_key(JsonReader *reader)
 
 	if (key && take(reader, ':'))
 		return key;
-	json_fail(reader, "expected a name");
+	json_fail(reader, "a name is missing");
 	free(key);
 	return NULL;
 }
@@ -260,7 +260,7 @@ json_number(JsonReader *reader)
 		value = value * 10 + digit;
 	}
 	if (reader->pos == start)
-		json_fail(reader, "expected a whole number");
+		json_fail(reader, "a whole number is missing");
 	return value;
 }
 
@@ -272,7 +272,7 @@ skip(JsonReader *reader, int depth)
 	bool		first = true;
 
 	if (depth > MAX_DEPTH)
-		json_fail(reader, "it is nested too deeply");
+		json_fail(reader, "its JSON is nested too deeply");
 	else if (c == '{' || c == '[')
 	{
 		reader->pos++;
@@ -297,7 +297,7 @@ skip(JsonReader *reader, int depth)
 
 		if (c == '\0' || len == 0 ||
 			len > (size_t) (reader->end - reader->pos))
-			json_fail(reader, "expected a value");
+			json_fail(reader, "a value is missing");
 		else
 			reader->pos += len;
 	}
@@ -314,7 +314,7 @@ json_finish(JsonReader *reader)
 {
 	(void) peek(reader);
 	if (reader->pos < reader->end)
-		json_fail(reader, "it contains text after its end");
+		json_fail(reader, "its JSON contains text after the end");
 }
 
 /* ----------

@@ -313,7 +313,7 @@ findings_note(const char *text)
 }
 
 /*
- * "2 problems found (errors: 1, warnings: 1); a run would fail", "2 problems
+ * "2 problems (errors: 1, warnings: 1); a run would fail", "2 problems
  * (databases checked: 4, errors: 2, warnings: 0); a run would dump all
  * databases except shop, web".  An error that does not belong to a database
  * ends the whole run.
@@ -333,10 +333,10 @@ put_verdict(FILE *out)
 	else if (n_checked == 0)
 	{
 		format = counts.errors > 0 ?
-			ngettext("%d problem found (errors: %d, warnings: %d); a run would fail\n",
-					 "%d problems found (errors: %d, warnings: %d); a run would fail\n", n) :
-			ngettext("%d problem found (errors: %d, warnings: %d); a run would start\n",
-					 "%d problems found (errors: %d, warnings: %d); a run would start\n", n);
+			ngettext("%d problem (errors: %d, warnings: %d); a run would fail\n",
+					 "%d problems (errors: %d, warnings: %d); a run would fail\n", n) :
+			ngettext("%d problem (errors: %d, warnings: %d); a run would start\n",
+					 "%d problems (errors: %d, warnings: %d); a run would start\n", n);
 		fprintf(out, format, n, counts.errors, counts.warnings);
 	}
 	else

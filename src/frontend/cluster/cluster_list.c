@@ -825,5 +825,5 @@ cluster_list_show_copy(PGconn *target, const Options *options,
 	findings_note(cluster_target_connections(target, options, list));
 	if (options->cluster_snapshot)
 		findings_note("  snapshot of all databases: can be taken");
-	findings_note("  not checked: contents of databases, and what they need on the target");
+	findings_note("  not checked: databases; extensions, tablespaces and privileges of the target");
 }

@@ -622,7 +622,7 @@ cluster_notes_show(const ClusterNotes *notes, const ClusterList *list,
 	findings_note(connections);
 	findings_note(psprintf("  progress table: %s in database \"%s\"",
 						   CLUSTER_NOTES_TABLE, printable(notes->database)));
-	findings_note("  not checked: contents of archives, and what they need on the target");
+	findings_note("  not checked: archives; extensions, tablespaces and privileges of the target");
 }
 
 /* ----------

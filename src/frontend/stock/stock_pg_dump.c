@@ -610,8 +610,9 @@ stock_pg_dump_read_toc(StockPgDump *pg_dump, int *status)
 			 toc_entry_is(entry, "MATERIALIZED VIEW")) && entry->defn != NULL &&
 			strstr(entry->defn, " SET (pg_attver=") != NULL)
 		{
-			pg_log_error("pg_dump %s is too old for server %s: its definitions of columns could not be restored",
+			pg_log_error("pg_dump %s is too old for a server of version %s",
 						 toc->pg_dump_version, toc->server_version);
+			pg_log_error_detail("Its definitions of columns could not be restored.");
 			pg_fatal_hint("Update pg_dump to the latest minor release of its major version, or use pg_pardump and pg_restore of PostgreSQL %d, which can also restore into newer servers.",
 						  atoi(toc->server_version));
 		}

@@ -143,7 +143,7 @@ read_int(CustomBlocks *reader)
 	int64		value;
 
 	if (custom_block_raw(reader, bytes, sizeof(bytes)) != sizeof(bytes))
-		decompress_fail(reader, "unexpected end of file");
+		decompress_fail(reader, "the file ends unexpectedly");
 	if (reader->error)
 		return 0;
 	value = bytes[1] | (uint32) bytes[2] << 8 | (uint32) bytes[3] << 16 |
@@ -236,7 +236,7 @@ custom_block_next(CustomBlocks *reader, const char **data)
 		return reader->error ? -1 : 0;
 	if (!fill(reader))
 	{
-		decompress_fail(reader, "unexpected end of file");
+		decompress_fail(reader, "the file ends unexpectedly");
 		return -1;
 	}
 	part = Min(reader->piece_left, reader->end - reader->start);
