@@ -29,7 +29,7 @@ sub check_verdict
 	my $n = $errors + $warnings;
 
 	return 'no problems found' if $n == 0;
-	return "$n problem" . ($n == 1 ? '' : 's') . " found (errors: $errors, warnings: $warnings); a run would " . ($errors ? 'fail' : 'start');
+	return "$n problem" . ($n == 1 ? '' : 's') . " (errors: $errors, warnings: $warnings); a run would " . ($errors ? 'fail' : 'start');
 }
 
 # The first pg_dump in PATH, which is that of the installation under test.
