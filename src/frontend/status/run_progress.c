@@ -54,13 +54,15 @@
 
 /*
  * The same for the check of a foreign key, for each row of its table; and for
- * ANALYZE, for each column of a row of its sample.  ANALYZE reads at most
- * ANALYZE_ROWS rows with the default statistics target
+ * ANALYZE, for each page that it reads, and for each value in its sample.
+ * With the default statistics target, both the pages and the rows of the
+ * sample are at most ANALYZE_SAMPLE
  * (src/backend/commands/analyze.c:std_typanalyze).
  */
 #define LIKELY_FOREIGN_KEY_BYTES 30
-#define LIKELY_ANALYZE_BYTES 30
-#define ANALYZE_ROWS 30000
+#define LIKELY_ANALYZE_PAGE_BYTES 1500
+#define LIKELY_ANALYZE_VALUE_BYTES 50
+#define ANALYZE_SAMPLE 30000
 
 /*
  * A build that takes longer than expected is assumed to need this share of
@@ -136,8 +138,8 @@ typedef struct RowsProgress
 	Estimate   *estimate;
 	int		   *n_keys;			/* foreign keys to check after the rows, by
 								 * table; or NULL */
-	double		later;			/* work after rows and indexes, in bytes of
-								 * rows that take as long */
+	double		later;			/* work after rows and indexes, as bytes of
+								 * rows that take one worker as long */
 	double		longest_share;	/* finished share of the oldest build; 0 =
 								 * unknown */
 } RowsProgress;
@@ -585,11 +587,17 @@ count_keys(const DumpPlan *plan)
 	return result;
 }
 
-/* The work that follows when all rows are loaded and all indexes built. */
+/*
+ * The work that follows when all rows are loaded and all indexes built.
+ * Workers share it by tables, so it takes at least the time of the largest
+ * share of a table.
+ */
 static void
 look_at_later(const Run *run)
 {
 	const DumpTables *tables = run->plan->tables;
+	double		sum = 0;
+	double		largest = 0;
 
 	if (run->indexes == NULL)
 		return;
@@ -597,24 +605,33 @@ look_at_later(const Run *run)
 		progress->n_keys = count_keys(run->plan);
 	for (int i = 0; i < tables->n_tables; i++)
 	{
+		const DumpTable *table = &tables->tables[i];
 		double		rows = progress->tables[i].all_rows;
+		double		pages = (double) table->heap_bytes /
+			Max(tables->block_bytes, BLCKSZ);
+		double		analyze = 0;
 
 		/* An earlier run may have loaded the rows. */
 		if (rows <= 0)
-			rows = tables->tables[i].est_rows;
+			rows = table->est_rows;
 		/* the target of --data-only has its keys already */
 		if (!run->options->data_only)
-			progress->later += rows * progress->n_keys[i] * LIKELY_FOREIGN_KEY_BYTES;
+			sum += rows * progress->n_keys[i] * LIKELY_FOREIGN_KEY_BYTES;
 		if (!run->options->no_analyze && !run->options->statistics)
-			progress->later += Min(rows, ANALYZE_ROWS) *
-				tables->tables[i].n_columns * LIKELY_ANALYZE_BYTES;
+			analyze = Min(pages, ANALYZE_SAMPLE) * LIKELY_ANALYZE_PAGE_BYTES +
+				Min(rows, ANALYZE_SAMPLE) * table->n_columns * LIKELY_ANALYZE_VALUE_BYTES;
+		/* ANALYZE of the partitioned table reads its partitions twice. */
+		if (table->root_table)
+			analyze *= 2;
+		sum += analyze;
+		largest = Max(largest, analyze);
 	}
+	progress->later += Max(largest, sum / run->options->jobs);
 }
 
 /*
  * The seconds until the end of the run; -1 if nothing is known yet, and 0 if
- * all rows are loaded and all indexes built.  Workers share the work that
- * comes later.
+ * all rows are loaded and all indexes built.
  */
 static double
 seconds_left(void)
@@ -623,8 +640,7 @@ seconds_left(void)
 	double		seconds = estimate_seconds(progress->estimate);
 
 	return seconds <= 0 ? seconds : seconds + progress->later *
-		estimate->kinds[WORK_OF_RUNS + WORK_PLAIN].cost /
-		progress->runs[0]->options->jobs;
+		estimate->kinds[WORK_OF_RUNS + WORK_PLAIN].cost;
 }
 
 /* ----------
