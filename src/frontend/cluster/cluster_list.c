@@ -802,6 +802,19 @@ cluster_target_connections(PGconn *conn, const Options *options,
 							   builds_of(options), &left);
 }
 
+void
+cluster_list_show(const ClusterList *list, const char *format,
+				  PGconn *target, const char *globals)
+{
+	uint64		bytes = 0;
+
+	for (int i = 0; i < list->n; i++)
+		bytes += list->databases[i].bytes;
+	findings_note(psprintf(format, list->n, units_size(bytes)));
+	findings_note(psprintf("  target: %s", connection_server_name(target)));
+	findings_note(psprintf("  global objects: %s", globals));
+}
+
 /*
  * The run of a database could only be checked if the roles that it requires
  * existed on the target.
@@ -811,15 +824,9 @@ cluster_list_show_copy(PGconn *target, const Options *options,
 					   const ClusterList *list, const char *globals,
 					   const char *source_connections)
 {
-	uint64		bytes = 0;
-
-	for (int i = 0; i < list->n; i++)
-		bytes += list->databases[i].bytes;
-	findings_note(psprintf(ngettext("A run would copy %d database, %s with indexes:",
-									"A run would copy %d databases, %s with indexes:",
-									list->n), list->n, units_size(bytes)));
-	findings_note(psprintf("  target: %s", connection_server_name(target)));
-	findings_note(psprintf("  global objects: %s", globals));
+	cluster_list_show(list, ngettext("A run would copy %d database, %s with indexes:",
+									 "A run would copy %d databases, %s with indexes:",
+									 list->n), target, globals);
 	findings_note(psprintf("  jobs: %d", options->jobs));
 	findings_note(source_connections);
 	findings_note(cluster_target_connections(target, options, list));

@@ -200,6 +200,14 @@ extern char *cluster_target_connections(PGconn *conn, const Options *options,
 										const ClusterList *list);
 
 /*
+ * --check: print the first lines of what would be done on a target.  The
+ * format of the first one contains the number and the size of the databases;
+ * globals is the result of globals_names().
+ */
+extern void cluster_list_show(const ClusterList *list, const char *format,
+							  PGconn *target, const char *globals);
+
+/*
  * --check of a copy: print what would be done, and what was not checked.
  * globals is the result of globals_names(), and source_connections a line of
  * cluster_source_connections().

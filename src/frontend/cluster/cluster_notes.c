@@ -595,15 +595,10 @@ void
 cluster_notes_show(const ClusterNotes *notes, const ClusterList *list,
 				   const char *connections)
 {
-	uint64		bytes = 0;
-
-	for (int i = 0; i < list->n; i++)
-		bytes += list->databases[i].bytes;
-	findings_note(psprintf(ngettext("A run would restore %d database, %s with indexes:",
-									"A run would restore %d databases, %s with indexes:",
-									list->n), list->n, units_size(bytes)));
-	findings_note(psprintf("  target: %s", connection_server_name(notes->lock)));
-	findings_note(psprintf("  global objects: %s", globals_names(notes->options)));
+	cluster_list_show(list, ngettext("A run would restore %d database, %s with indexes:",
+									 "A run would restore %d databases, %s with indexes:",
+									 list->n),
+					  notes->lock, globals_names(notes->options));
 	for (int i = 0; i < list->n; i++)
 	{
 		const ClusterDatabase *database = &list->databases[i];

@@ -472,7 +472,6 @@ print_database(const char *title, const DumpPlan *plan, const ArchiveNeed *need,
 	int			n_objects = plan->objects->n_objects;
 	uint64		bytes = dump_plan_bytes(plan);
 	uint64		by_extension = plan->extension ? bytes_by_extension(plan) : 0;
-
 	PQExpBufferData list = buffer_new();
 
 	units_list_add(&list, psprintf(ngettext("%d table", "%d tables", n_tables),
