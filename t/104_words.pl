@@ -203,7 +203,7 @@ like($err, qr/^pg_restore: error: .*guarded\n(?:\t.*\n)+\tCommand was: DROP SCHE
 	{
 		my ($rc, $out, $err) = run_program("$bin/$major/bin/pg_pardump", '-d', $newer, @$options);
 		is($rc, 1, "newer server, $options->[0]: exit code");
-		is($err . ($out =~ s/^error: /pg_pardump: error: /mr =~ s/^  hint: /pg_pardump: hint: /mr =~ s/^1 problem found\b.*\n//mr),
+		is($err . ($out =~ s/^error: /pg_pardump: error: /mr =~ s/^  hint: /pg_pardump: hint: /mr =~ s/^1 problem \(errors: 1, .*\n//mr),
 			"${error}pg_pardump: hint: Use pg_pardump of PostgreSQL $later.\n", "newer server, $options->[0]: hint");
 	}
 	append_to_file("$bin/$later/bin/pg_pardump", "#!/bin/sh\n");
