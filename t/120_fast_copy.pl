@@ -9,9 +9,9 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster make_database sql);
+use Pardump::Cluster qw(start_cluster make_database new_path sql value);
 use Pardump::DamagedPages qw(damage_types_sql leave_out_cstrings damaged_table_sql);
-use Pardump::Load qw(prepare_load same_load_ok);
+use Pardump::Load qw(load_session prepare_load same_load_ok who_copied);
 use Pardump::Reader qw(random_seed text_settings);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -57,5 +57,54 @@ CREATE TABLE large.uneven AS SELECT g, repeat('x', g * 7919 % 4001) AS t FROM ge
 ALTER TABLE large.uneven SET (fillfactor = 50);
 SQL
 same_load_ok($node, 'large', 'large tables', schemas => 'large', tables => 3);
+
+# --- rows that are too long: compressed, out of line, or neither
+
+sql($node, 'postgres', 'CREATE DATABASE long');
+prepare_load($node, 'long');
+my $lz4 = value($node, 'long', q{SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'}) eq 't';
+sql($node, 'long', <<"SQL");
+CREATE SCHEMA long;
+SELECT setseed(@{[ (random_seed() % 1000) / 1000 ]});
+-- words of a language, hexadecimal digits, and one byte again and again
+CREATE FUNCTION long.value(n int) RETURNS text LANGUAGE sql VOLATILE AS \$\$
+	SELECT CASE floor(random() * 4)::int
+		WHEN 0 THEN (SELECT left(string_agg(md5(random()::text), ''), n) FROM generate_series(0, n / 32))
+		WHEN 1 THEN repeat('x', n)
+		ELSE (SELECT left(string_agg((string_to_array('lorem ipsum dolor sit amet consectetur \u00e4\u00f6 elit', ' '))[1 + floor(random() * 8)::int]
+			|| left(md5(random()::text), floor(random() * 3)::int), ' '), n) FROM generate_series(0, n / 4)) END
+\$\$;
+-- mostly short, some of about 2 kB, where values move out of line, a few beyond the
+-- 32 kB and 64 kB within which places are told apart
+CREATE FUNCTION long.random_value() RETURNS text LANGUAGE sql VOLATILE AS \$\$
+	SELECT CASE WHEN random() > 0.1 THEN long.value((CASE WHEN random() < 0.5 THEN 1900 + random() * 200
+		WHEN random() < 0.95 THEN power(random(), 3) * 9000 ELSE random() * 150000 END)::int) END
+\$\$;
+CREATE TABLE long.one (i int, a text);
+INSERT INTO long.one SELECT g, long.random_value() FROM generate_series(1, 600) g;
+CREATE TABLE long.mixed (i int, a text, b int8, c text, d bytea, e text, f text);
+ALTER TABLE long.mixed ALTER c SET STORAGE EXTERNAL, ALTER e SET STORAGE MAIN, ALTER f SET STORAGE PLAIN;
+INSERT INTO long.mixed SELECT g, long.random_value(), g, long.random_value(), convert_to(long.random_value(), 'UTF8'),
+	left(long.random_value(), 5000), left(long.random_value(), 1000) FROM generate_series(1, 600) g;
+CREATE TABLE long.many (@{[ join ', ', map { "c$_ text" } 1 .. 40 ]});
+INSERT INTO long.many SELECT @{[ join ', ', map { "left(long.random_value(), 20 * $_)" } 1 .. 40 ]} FROM generate_series(1, 100) g;
+CREATE TABLE long.methods (a text COMPRESSION pglz, b text COMPRESSION @{[ $lz4 ? 'lz4' : 'pglz' ]}, c text);
+INSERT INTO long.methods SELECT long.random_value(), long.random_value(), long.random_value() FROM generate_series(1, 300);
+SQL
+same_load_ok($node, 'long', 'long rows', schemas => 'long', tables => 4);
+same_load_ok($node, 'long', 'long rows, lz4', schemas => 'long', tables => 4, settings => ["SET default_toast_compression = 'lz4'"]) if $lz4;
+cmp_ok(value($node, 'long', q{SELECT count(*) FROM long.one WHERE pg_column_compression(a) = 'pglz'}), '>', 50, 'some values are compressed');
+
+# indexes and constraints read values that are compressed or out of line
+my $session = load_session($node, 'long', 1);
+$session->query('CREATE TABLE long.indexed (LIKE long.one); CREATE UNIQUE INDEX ON long.indexed (md5(a), i);
+	ALTER TABLE long.indexed ADD CHECK (length(a) < 200000)');
+my $file = new_path('indexed');
+sql($node, 'long', "COPY long.one TO '$file'");
+my $result = $session->copy('COPY long.indexed FROM STDIN', [ slurp_file($file) ]);
+is(who_copied($result), 'us', 'an index on a long value: the extension loads');
+is(value($node, 'long', 'SET enable_seqscan = off; SELECT count(*) FROM long.one o WHERE EXISTS
+	(SELECT FROM long.indexed x WHERE md5(x.a) = md5(o.a) AND x.i = o.i AND x.a = o.a)'),
+	value($node, 'long', 'SELECT count(a) FROM long.one'), 'an index on a long value: each row is found by it');
 
 done_testing();

@@ -10,9 +10,12 @@
 
 #include <time.h>
 
+#include "common/pg_lzcompress.h"
+
 #include "bytes/digits.h"
 #include "bytes/escape.h"
 #include "bytes/pglz_decode.h"
+#include "bytes/pglz_encode.h"
 #include "load/row_reader.h"
 
 /* The C library's; PostgreSQL's are in a library of one platform. */
@@ -289,6 +292,30 @@ test_pglz(void)
 	free(to);
 }
 
+/* Random text that repeats itself, compressed and decompressed again. */
+static void
+test_pglz_encode(void)
+{
+	Size		len = random_below(8) ? random_below(MAX_PGLZ) : 60000 + random_below(20000);
+	unsigned int letters = 1 + random_below(random_below(2) ? 4 : 256);
+	char	   *text = malloc(Max(len, 1));
+	char	   *packed = malloc(PGLZ_MAX_OUTPUT(len));
+	char	   *to = malloc(len + PGLZ_SLACK);
+	int32		packed_len;
+
+	for (Size i = 0; i < len; i++)
+		text[i] = random_below(letters);
+	packed_len = pglz_encode(text, len, packed);
+	check(packed_len < 0 || packed_len < (int32) len, "length of pglz");
+	check(packed_len < 0 ||
+		  (pglz_decode(packed, packed_len, to, len) &&
+		   memcmp(to, text, len) == 0), "pglz of text");
+	check(packed_len >= 0 || len < 32 || letters > 1, "pglz of one byte");
+	free(text);
+	free(packed);
+	free(to);
+}
+
 /* The bits of a block's flags, and COPY's escapes resolved again. */
 static void
 test_fields(void)
@@ -340,7 +367,10 @@ main(int argc, char *argv[])
 		test_read_hex();
 		test_read_digits();
 		if (i % 10 == 0)
+		{
 			test_pglz();
+			test_pglz_encode();
+		}
 	}
 	printf("the same\n");
 	return 0;

@@ -25,6 +25,7 @@
 #include "bytes/varlena.h"
 #include "load/load_check.h"
 #include "load/raw_loader.h"
+#include "load/toast_values.h"
 #include "load/tuple_batch.h"
 #include "read/heap_reader.h"
 
@@ -296,100 +297,6 @@ raw_rows_next(RawRows *rows)
 }
 
 /* ----------
- * Stores values out of line that were out of line on the source.
- *
- * The server shortens a long row by compressing its largest values
- * (heaptoast.c: heap_toast_insert_or_update), and skips values that are
- * compressed already.  So it would compress all other values, even the
- * shortest, before it moved a compressed one out of line.  If a row contains
- * an external value, the server fetches it first (toast_helper.c:
- * toast_tuple_init).
- *
- * This second rule is used here.  The row contains a pointer to an expanded
- * object (src/include/utils/expandeddatum.h).  When the server fetches it,
- * the object stores its value in the TOAST table and returns the TOAST
- * pointer.  With this pointer the row is short enough, and the server stores
- * it in the tuple.
- *
- * When the object is fetched again, for index entries of the row, it returns
- * the value.
- * ----------
- */
-
-/* A value to be stored out of line, as an expanded object. */
-typedef struct ToastedValue
-{
-	ExpandedObjectHeader object;	/* must be first */
-	Relation	rel;			/* borrowed */
-	int			options;
-	struct varlena *value;		/* borrowed; plain or compressed */
-	bool		is_stored;
-} ToastedValue;
-
-/* The get_flat_size method of the object. */
-static Size
-flat_size(ExpandedObjectHeader * object)
-{
-	ToastedValue *toasted = (ToastedValue *) object;
-
-	/* the first call is for the table, later ones are for index entries */
-	if (!toasted->is_stored)
-		return TOAST_POINTER_SIZE;
-	return toast_raw_datum_size(PointerGetDatum(toasted->value));
-}
-
-/* The flatten_into method of the object. */
-static void
-flatten(ExpandedObjectHeader * object, void *result, Size size)
-{
-	ToastedValue *toasted = (ToastedValue *) object;
-	struct varlena *flat;
-
-	if (toasted->is_stored)
-		flat = detoast_attr(toasted->value);
-	else
-		/* write the chunks into the TOAST table, and get the pointer */
-		flat = (struct varlena *)
-			DatumGetPointer(toast_save_datum(toasted->rel,
-											 PointerGetDatum(toasted->value),
-											 NULL, toasted->options));
-	if (VARSIZE_ANY(flat) != size)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("invalid length of a compressed value for table \"%s\"",
-						RelationGetRelationName(toasted->rel)),
-				 errdetail("The value has %zu bytes instead of %zu.",
-						   (Size) VARSIZE_ANY(flat), size)));
-	memcpy(result, flat, size);
-	toasted->is_stored = true;
-	if (flat != toasted->value)
-		pfree(flat);
-}
-
-static const ExpandedObjectMethods methods = {flat_size, flatten};
-
-/* Return an indirect pointer to an object with this value. */
-static Datum
-point_to(Relation rel, struct varlena *value, int options)
-{
-	ToastedValue *toasted = palloc(sizeof(ToastedValue));
-	struct varatt_indirect redirect;
-	struct varlena *pointer = palloc(INDIRECT_POINTER_SIZE);
-
-	EOH_init_header(&toasted->object, &methods, CurrentMemoryContext);
-	toasted->rel = rel;
-	toasted->options = options;
-	toasted->value = value;
-	toasted->is_stored = false;
-
-	/* indirect, as heap_form_tuple() would fetch an expanded object itself */
-	redirect.pointer = (struct varlena *) toasted->object.eoh_ro_ptr;
-	SET_VARTAG_EXTERNAL(pointer, VARTAG_INDIRECT);
-	memcpy(VARDATA_EXTERNAL(pointer), &redirect, sizeof(redirect));
-	return PointerGetDatum(pointer);
-}
-
-/* ----------
  * Inserts blocks of raw tuples into a table.
  * ----------
  */
@@ -475,8 +382,8 @@ tuple_of_batch(RawLoader *loader, const RawRow *row)
 		if (TupleDescAttr(tupdesc, att)->attstorage == TYPSTORAGE_PLAIN)
 			stored[att] = PointerGetDatum(detoast_attr(value));
 		else if (OidIsValid(rel->rd_rel->reltoastrelid))
-			stored[att] = point_to(rel, value,
-								   tuple_batch_options(loader->batch));
+			stored[att] = toast_value_later(rel, value,
+											tuple_batch_options(loader->batch));
 	}
 	return heap_form_tuple(tupdesc, stored, row->isnull);
 }

@@ -18,6 +18,7 @@
  */
 #include "postgres.h"
 
+#include "access/heaptoast.h"
 #include "access/htup.h"
 #include "access/htup_details.h"
 #include "access/tableam.h"
@@ -32,6 +33,7 @@
 
 #include "base/server_compat.h"
 #include "load/load_check.h"
+#include "load/toast_values.h"
 #include "load/tuple_batch.h"
 
 /* ----------
@@ -489,6 +491,9 @@ tuple_batch_add(TupleBatch *batch, Datum *values, bool *isnull, Size bytes)
 	MemoryContext old_context = MemoryContextSwitchTo(batch->tuple_context);
 	HeapTuple	tuple = tuple_former_form(batch->former, values, isnull);
 
+	if (unlikely(tuple->t_len > TOAST_TUPLE_THRESHOLD))
+		tuple = toast_tuple(batch->target->ri_RelationDesc, tuple,
+							batch->options);
 	MemoryContextSwitchTo(old_context);
 	tuple_batch_add_tuple(batch, tuple, bytes);
 }
