@@ -623,9 +623,28 @@ set_own_language(void)
 	setenv("LC_MESSAGES", "C", 1);
 }
 
-/* In the child: become the program. */
+/*
+ * In the child of fork(): change the environment for a program that has a
+ * connection, and whose messages are read.
+ */
 static void
-child_program_run(const char *path, const char **args, const ChildSecrets *secrets,
+prepare_program(const ChildSecrets *secrets, int err_fd)
+{
+	set_own_language();
+
+	/* what is read there is no terminal's, so colours would be escaped */
+	if (err_fd >= 0)
+		unsetenv("PG_COLOR");
+	if (secrets)
+		export_secrets(secrets);
+}
+
+/*
+ * In the child: become the program.  After vfork(), this must not change any
+ * memory, as it is the parent's.
+ */
+static void
+child_program_run(const char *path, const char **args, char **environment,
 				  int in_fd, int out_fd, int err_fd)
 {
 	if (in_fd >= 0)
@@ -634,30 +653,46 @@ child_program_run(const char *path, const char **args, const ChildSecrets *secre
 		setsid();
 		dup2(in_fd, STDIN_FILENO);
 	}
-	else
-		set_own_language();
 	if (out_fd >= 0)
 		dup2(out_fd, STDOUT_FILENO);
 	if (err_fd >= 0)
-	{
-		/*
-		 * what is read there is no terminal's, so that colours would be
-		 * escaped
-		 */
-		unsetenv("PG_COLOR");
 		dup2(err_fd, STDERR_FILENO);
-	}
-	if (secrets)
-		export_secrets(secrets);
-	execv(path, (char *const *) args);
+	execve(path, (char *const *) args, environment);
 	/* the parent adds the program's name */
-	fprintf(stderr, "error: could not execute \"%s\": %s\n", path, strerror(errno));
+	dprintf(STDERR_FILENO, "error: could not execute \"%s\": %s\n", path,
+			strerror(errno));
 	_exit(127);
 }
 
+/* A copy of the environment without PG_COLOR.  To be freed. */
+static char **
+environment_without_color(void)
+{
+	int			n = 0;
+	char	  **copy;
+
+	while (environ[n])
+		n++;
+	copy = pg_malloc((n + 1) * sizeof(char *));
+	n = 0;
+	for (char **variable = environ; *variable; variable++)
+	{
+		if (strncmp(*variable, "PG_COLOR=", strlen("PG_COLOR=")) != 0)
+			copy[n++] = *variable;
+	}
+	copy[n] = NULL;
+	return copy;
+}
+
 /*
- * Fork and run the program.  The process ID is in *slot, unless that is NULL,
- * before a signal handler can run.  Returns -1 if the fork fails.
+ * Run the program in a process of its own.  The process ID is in *slot,
+ * unless that is NULL, before a signal handler can run.  Returns -1 if no
+ * process can be created.
+ *
+ * A program that reads from in_fd needs no connection.  As there may be one
+ * for each file of an archive, it is started by vfork(): fork() would copy the
+ * page tables of this process, whose next accesses to its memory would then
+ * cause page faults.
  */
 static pid_t
 start(const char *path, const char **args, const ChildSecrets *secrets,
@@ -665,6 +700,9 @@ start(const char *path, const char **args, const ChildSecrets *secrets,
 {
 	pid_t		pid;
 	pid_t		parent = getpid();
+	bool		is_command = in_fd >= 0;
+	char	  **environment = is_command && err_fd >= 0 ?
+		environment_without_color() : NULL;
 
 	/*
 	 * What is buffered would be written by both processes.  A signal that
@@ -673,7 +711,7 @@ start(const char *path, const char **args, const ChildSecrets *secrets,
 	 */
 	fflush(NULL);
 	interrupt_hold_signals();
-	pid = fork();
+	pid = is_command ? vfork() : fork();
 	if (pid == 0)
 	{
 		interrupt_reset_signals();
@@ -688,12 +726,16 @@ start(const char *path, const char **args, const ChildSecrets *secrets,
 			*slot = getpid();
 		/* execve() keeps this */
 		interrupt_end_with(parent);
-		child_program_run(path, args, secrets, in_fd, out_fd, err_fd);
+		if (!is_command)
+			prepare_program(secrets, err_fd);
+		child_program_run(path, args, environment ? environment : environ,
+						  in_fd, out_fd, err_fd);
 	}
 	/* a handler may end this process as soon as it is let */
 	if (pid > 0 && slot)
 		*slot = pid;
 	interrupt_release_signals();
+	free(environment);
 	return pid;
 }
 
