@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 
 use Pardump::Background qw(end_dump wait_in_run wait_until);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value tier);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Copy qw(temp_dir start_load no_temp_files_ok);
 use Pardump::Manifest qw(read_manifest);
@@ -33,7 +33,7 @@ make_database($node, 'shop', options => 'TEMPLATE template0');
 # a long comment makes toc.dat long
 sql($node, 'shop', <<'SQL');
 CREATE EXTENSION pg_pardump;
-CREATE TABLE big AS SELECT g AS id, md5(g::text) || md5((-g)::text) AS t FROM generate_series(1, 40000) g;
+CREATE TABLE big AS SELECT g AS id, md5(g::text) || md5((-g)::text) AS t FROM generate_series(1, 20000) g;
 CREATE TABLE small AS SELECT g AS id, 'aaa' AS t FROM generate_series(1, 1000) g;
 DO $$BEGIN EXECUTE 'COMMENT ON TABLE small IS ' || quote_literal((SELECT string_agg(md5(g::text), ' ') FROM generate_series(1, 6000) g)); END$$;
 SELECT lo_from_bytea(4711, 'a large object');
@@ -41,6 +41,9 @@ SQL
 my $data = fingerprint($node, 'shop');
 my ($rc, $out, $err);
 my $copies = 0;
+
+# Below the highest tier, what depends on rclone or sshd alone is tried in one way.
+my $all = tier() == 3;
 
 sub put { return "rclone rcat store:backups/$_[0]/%f"; }
 sub get { return "rclone cat --no-traverse store:backups/$_[0]/%f"; }
@@ -96,7 +99,10 @@ sub incomplete_ok
 
 # ---- keys and privileges
 
-foreach my $try ([ 'another key', key_file => "$store->{dir}/other_key" ], [ 'another host', known_hosts_file => "$store->{dir}/sshd_config" ])
+# rclone repeats what is refused up to ten times otherwise
+@ENV{qw(RCLONE_RETRIES RCLONE_LOW_LEVEL_RETRIES)} = (1, 1);
+foreach my $try ([ 'another key', key_file => "$store->{dir}/other_key" ],
+	$all ? [ 'another host', known_hosts_file => "$store->{dir}/sshd_config" ] : ())
 {
 	my ($what, @change) = @$try;
 	local $ENV{RCLONE_CONFIG} = client_config(%{ $store->{settings} }, @change);
@@ -116,6 +122,7 @@ isnt((in_store('purge', 'store:backups/first'))[0], 0, 'the writer cannot remove
 	($rc) = dump_to('readers');
 	is($rc, 1, 'the reader cannot dump');
 }
+delete @ENV{qw(RCLONE_RETRIES RCLONE_LOW_LEVEL_RETRIES)};
 is_deeply([ stored_names('backups') ], [ map { "first/$_" } @names ], 'the writer and the reader: the store is unchanged');
 ($rc, undef, $err) = verify_piped('first');
 is("$rc$err", '0', 'the reader: verified');
@@ -186,15 +193,18 @@ set_fault($store, 'cut_once', %cut, times => 1);
 is($rc, 0, 'download cut once, verified: exit code');
 like($err, qr/^pg_pardump: warning: the command for a file failed; retry 1 of 1 in 0\.5 s\npg_pardump: detail: Command for file "\Q$big\E" /m, 'download cut once, verified: message');
 clear_faults($store);
-set_fault($store, 'cut_once', %cut, times => 1);
-like(restored_ok(new_copy(), 'first', 'download cut once', '--retries=1'), qr/^pg_parrestore: warning: the command for a file failed; retry 1 of 1 in 0\.5 s\npg_parrestore: detail: [^\n]*ommand for file "\Q$big\E" /m, 'download cut once: message');
-clear_faults($store);
+if ($all)
+{
+	set_fault($store, 'cut_once', %cut, times => 1);
+	like(restored_ok(new_copy(), 'first', 'download cut once', '--retries=1'), qr/^pg_parrestore: warning: the command for a file failed; retry 1 of 1 in 0\.5 s\npg_parrestore: detail: [^\n]*ommand for file "\Q$big\E" /m, 'download cut once: message');
+	clear_faults($store);
+}
 {
 	my $db = new_copy();
 	set_fault($store, 'cut', %cut);
 	($rc, undef, $err) = restore_into($db, 'first', '--retries=1');
 	is($rc, 1, 'download cut: exit code');
-	like($err, qr/^pg_parrestore: error: could not read data of entry [^\n]*\npg_parrestore: detail: Command for file "\Q$big\E" /m, 'download cut: message');
+	like($err, qr/^pg_parrestore: warning: the command for a file failed; retry 1 of 1 .*^pg_parrestore: error: could not read data of entry [^\n]*\npg_parrestore: detail: Command for file "\Q$big\E" /ms, 'download cut: message');
 	is(times_struck($store, 'cut'), 2, 'download cut: it has occurred');
 	is(value($node, $db, 'SELECT count(*) FROM big'), 0, 'download cut: no row is committed');
 	clear_faults($store);
@@ -212,7 +222,7 @@ like($err, qr/^pg_pardump: error: could not verify the rows of table [^\n]*\npg_
 # ---- an incremental dump; rclone reads and writes a file to copy it
 
 {
-	my @options = ('-d', $node->connstr('shop'), '-j2', '-Z0', '--chunk-size=1MB');
+	my @options = ('-d', $node->connstr('shop'), '-j2', '-Z0', '--chunk-size=500kB');
 	sql($node, 'shop', 'VACUUM big');
 	in_store('mkdir', "store:backups/$_") foreach qw(mon tue);
 	($rc, undef, $err) = run_program('pg_pardump', @options, '--manifest-fingerprints', '--pipe=' . put('mon'));
