@@ -4,7 +4,7 @@
 # separate snapshots do not.
 #
 # PG_PARDUMP_CLUSTER_ROUNDS: how many rounds there are on each server; 20 in the highest
-# tier, and 10 below.  In each of them sessions take a snapshot as pg_pardump does; in every
+# tier, and 5 below.  In each of them sessions take a snapshot as pg_pardump does; in every
 # fourth one pg_pardump dumps the databases, too.
 # PG_PARDUMP_CLUSTER_REPORT: a file to which it is added how long commits took.
 
@@ -28,7 +28,7 @@ use Time::HiRes qw(time);
 # PostgreSQL::Test::Utils names all sessions alike; ours have names of their own.
 delete $ENV{PGAPPNAME};
 
-my $rounds = $ENV{PG_PARDUMP_CLUSTER_ROUNDS} // (tier() == 3 ? 20 : 10);
+my $rounds = $ENV{PG_PARDUMP_CLUSTER_ROUNDS} // (tier() == 3 ? 20 : 5);
 my @dbs = qw(first second third);
 my @options = map { "--exclude-database=$_" } qw(postgres template1);
 
