@@ -23,7 +23,7 @@ my $node = start_cluster('resume');
 my $copies = 0;
 
 # A row in the middle of a table waits at the gate, wherever it is loaded.
-my $rows = 20000;
+my $rows = 8000;
 make_database($node, 'gated', options => 'TEMPLATE template0');
 sql($node, 'gated', gate_sql($rows / 2, 7) . qq{
 	CREATE TABLE big (id int CHECK (public.pass(id)), note text);
@@ -31,7 +31,7 @@ sql($node, 'gated', gate_sql($rows / 2, 7) . qq{
 	ALTER TABLE big ADD PRIMARY KEY (id);
 	CREATE TABLE small (id int PRIMARY KEY, big int REFERENCES big);
 	INSERT INTO small SELECT i, i FROM generate_series(1, 100) i;
-	CREATE TABLE other AS SELECT i AS a, md5(i::text) AS b FROM generate_series(1, 5000) i;
+	CREATE TABLE other AS SELECT i AS a, md5(i::text) AS b FROM generate_series(1, 2500) i;
 	CREATE INDEX other_a ON other (a);
 	SELECT lo_from_bytea(7000 + i, decode(md5(i::text), 'hex')) FROM generate_series(1, 30) i});
 my $data = fingerprint($node, 'gated');
@@ -187,7 +187,7 @@ foreach my $kind (sort keys %archives)
 	my $count_pieces = sub { return value($node, $db, q{SELECT count(*) FROM pardump_restore.done p
 		WHERE name ~ '^rows [0-9]+ piece [0-9]+$'
 		AND NOT EXISTS (SELECT FROM pardump_restore.done f WHERE f.name = regexp_replace(p.name, ' piece .*', ''))}) };
-	my $run = start_until_gate($db, $custom, '-j3', '--chunk-size=340kB');
+	my $run = start_until_gate($db, $custom, '-j3', '--chunk-size=140kB');
 	# the only table of more than one piece is at the gate
 	wait_in_run($run, 'a piece is there', sub { return $count_pieces->() > 0 });
 	kill_leader($run);
@@ -195,7 +195,7 @@ foreach my $kind (sort keys %archives)
 	wait_until('no backend is left', sub { sessions_left($node) == 0 });
 	my $files = value($node, $db, q{SELECT count(*) FROM pardump_restore.done WHERE name ~ '^rows [0-9]+$'});
 	my $pieces = $count_pieces->();
-	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '--resume', '-j2', '--chunk-size=340kB', '--progress', "--log-json=$log");
+	my ($rc, undef, $err) = run_parrestore($node, $db, $custom, '--resume', '-j2', '--chunk-size=140kB', '--progress', "--log-json=$log");
 	is($rc, 0, 'pieces: resumed');
 	my $text = $pieces > 1 ? "$pieces pieces" : '1 piece';
 	like($err, qr/^  by earlier runs: [^(]*\($files of \d+ chunks, $text of other chunks, /m, 'pieces: on the screen');
@@ -210,8 +210,14 @@ foreach my $kind (sort keys %archives)
 {
 	my $db = new_copy();
 	my $run = start_until_gate($db, $ours, '-j2');
-	refused_ok($db, $ours, 'a second run', qr/another pg_parrestore is restoring into this database/);
-	refused_ok($db, $ours, 'a second run, --resume', qr/another pg_parrestore is restoring/, '--resume');
+	# they wait at the same time
+	my @others = map { [ "a second run @$_", start_parrestore($node, $db, $ours, @$_) ] } [], ['--resume'];
+	foreach my $other (@others)
+	{
+		my ($what, $refused) = @$other;
+		is(end_dump($refused) . " $refused->{out}", '1 ', "$what: exit code");
+		like($refused->{err}, qr/another pg_parrestore is restoring into this database/, "$what: message");
+	}
 	# one that waits for the end of the first must not begin then
 	my $second = start_parrestore($node, $db, $ours, '-j2');
 	wait_in_run($second, 'it has asked for the lock', sub {
@@ -390,7 +396,7 @@ foreach my $kind (sort keys %archives)
 	is("$rc $out", '0 ', 'no CREATE: exit code');
 	like($err, qr/warning: the restore cannot be resumed if it is interrupted\n.*detail: The role may not create a schema .*\n.*hint: .*GRANT CREATE ON DATABASE .* TO /,
 		'no CREATE: a warning');
-	is(value($node, $db, 'SELECT count(*) FROM other'), 5000, 'no CREATE: rows');
+	is(value($node, $db, 'SELECT count(*) FROM other'), 2500, 'no CREATE: rows');
 	refused_ok($db, $ours, 'no CREATE', qr/contains no restore to resume/, '-a', '-t', 'other', '--role=loader', '--resume');
 
 	# without a log there is a lock that anybody can have: it is told who has it
@@ -400,7 +406,7 @@ foreach my $kind (sort keys %archives)
 	my $pid = $hostile->('SELECT pg_backend_pid()');
 	refused_ok($db, $ours, 'a held lock', qr/could not lock the target database for the restore\n.*Process $pid of role "\w+" holds/s,
 		'-a', '-t', 'other', '--role=loader');
-	is(value($node, $db, 'SELECT count(*) FROM other'), 5000, 'a held lock: no row twice');
+	is(value($node, $db, 'SELECT count(*) FROM other'), 2500, 'a held lock: no row twice');
 
 	# one that waits for it finds the log of a run that has come in between
 	my $waiting = start_parrestore($node, $db, $ours, '-a', '-t', 'other', '--role=loader');
@@ -409,7 +415,7 @@ foreach my $kind (sort keys %archives)
 	$hostile->('RESET SESSION AUTHORIZATION; CREATE SCHEMA pardump_restore; SELECT pg_advisory_unlock_all()');
 	is(end_dump($waiting), 1, 'a log in between: exit code');
 	like($waiting->{err}, qr/error: schema "pardump_restore" in database "[^"]+" of the target belongs to another role/, 'a log in between: message');
-	is(value($node, $db, 'SELECT count(*) FROM other'), 5000, 'a log in between: no row twice');
+	is(value($node, $db, 'SELECT count(*) FROM other'), 2500, 'a log in between: no row twice');
 	sql($node, $db, 'DROP SCHEMA pardump_restore');
 
 	# with a log there is none: only its owner can keep a restore from it
