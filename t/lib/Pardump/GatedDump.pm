@@ -6,6 +6,7 @@ package Pardump::GatedDump;
 use strict;
 use warnings;
 
+use Digest::MD5 qw(md5_hex);
 use Exporter 'import';
 use Pardump::Background qw(start_dump end_dump wait_until sessions backends);
 use Pardump::Cluster qw(make_database sql);
@@ -18,7 +19,7 @@ use Test::More;
 our @EXPORT_OK = qw(make_gated gated_options stuck_dump leader_backend worker_backends
   survived_ok);
 
-my ($node, $connstr, $original);
+my ($node, $connstr, $original, $contents);
 
 # How gated databases are dumped: some chunks of one table, a batch of others,
 # by a role to which the policies apply.
@@ -79,9 +80,31 @@ sub leader_backend
 # Those of the workers that wait at a gate.
 sub worker_backends { return at_gate($node); }
 
+# What pg_restore would send: the rows of each table in any order, and all other lines.  How
+# large objects are divided among transactions does not matter.
+sub contents_of
+{
+	my ($dir) = @_;
+	my (%rows, $rows, @other);
+	open my $pipe, '-|', 'pg_restore', '-f', '-', $dir or die "could not run pg_restore: $!";
+	while (my $line = <$pipe>)
+	{
+		if ($rows)
+		{
+			$line eq "\\.\n" ? undef $rows : push @$rows, $line;
+			next;
+		}
+		next if $line =~ /^(?:--.*|\\(?:un)?restrict .*|BEGIN;|COMMIT;)?\n/;
+		$line =~ /^COPY .* FROM stdin;\n/ ? $rows = $rows{$line} //= [] : push @other, $line;
+	}
+	close $pipe or die "pg_restore failed on \"$dir\"";
+	return { other => \@other, map { $_ => md5_hex(sort @{ $rows{$_} }) } keys %rows };
+}
+
 # survived_ok($dump, 'what', qr/warnings/, sub): it ends well, having said just
 # that in warnings, leaves nothing after the function was called, and its archive
-# has all rows.
+# has all rows.  The first archive is restored and compared with the database, the others
+# are compared with the first one, which takes much less time.
 sub survived_ok
 {
 	my ($dump, $what, $warnings, $afterwards) = @_;
@@ -94,7 +117,10 @@ sub survived_ok
 	is(read_manifest($dump->{dir})->{Retries},
 		scalar(() = $dump->{err} =~ /detail: The worker was dumping /g), "$what: retries in the manifest");
 	wait_until('no session', sub { sessions($node) == 0 });
-	same_when_restored_ok($node, $dump->{dir}, $original, $what);
+	my $found = contents_of($dump->{dir});
+	same_when_restored_ok($node, $dump->{dir}, $original, $what) if !$contents;
+	$contents //= $found;
+	is_deeply($found, $contents, "$what: contents of the archive");
 	return;
 }
 
