@@ -11,12 +11,13 @@ use lib "$FindBin::RealBin/lib";
 use Fcntl;
 use JSON::PP qw(decode_json);
 use Pardump::Background qw(children end_dump pump_run wait_in_run wait_until);
-use Pardump::Cluster qw(make_database run_program new_path value sql dump_ok);
+use Pardump::Cluster qw(make_database run_program new_path value sql dump_ok tier);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Copy qw(temp_dir start_load no_temp_files_ok sessions_left);
 use Pardump::Gate qw(gate_sql hold_gates close_gate open_gate wait_at_gate);
 use Pardump::Manifest qw($manifest_name);
-use Pardump::PipeRestore qw(start_pipe_shop pipe_copy pipe_arguments pipe_into piped_ok pipe_failed shop_copied_ok table_file failing_command $no_manifest);
+use Pardump::PipeRestore qw(start_pipe_shop pipe_copy pipe_arguments pipe_into piped_ok pipe_failed shop_copied_ok table_file failing_command failing_commands $no_manifest);
+use Pardump::Toc qw(read_toc data_path is_table_data is_barrier);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -39,30 +40,61 @@ my $stock = $archives{'pg_dump gzip'};
 my $stock_plain = $archives{'pg_dump none'};
 my ($db, $err);
 
+# Below the highest tier, faults of several files share a run, and of a number of
+# jobs and what fails only pairs are tried, in which each occurs.
+my $all = tier() == 3;
+
 # ---- commands that fail, once and each time
 
 my $file = table_file($ours, 'small');
 my $size = -s "$ours/$file";
 
-foreach my $try (
-	[ 'exit code', 'exit 3', qr/command for file "\Q$file\E" failed: child process exited with exit code 3/i ],
-	[ 'after all data', "cat $ours/$file; exit 4", qr/command for file "\Q$file\E" failed: .* exit code 4/i ],
-	[ 'killed', 'kill -9 $$', qr/command for file "\Q$file\E" failed: .* signal 9/i ],
-	[ 'ends early', "head -c 10 $ours/$file", qr/command for file "\Q$file\E" returned 10 bytes instead of $size|the compressed data is truncated/i ],
-	[ 'no data', 'true', qr/command for file "\Q$file\E" returned 0 bytes instead of $size/i ],
-	[ 'too much data', "cat $ours/$file $ours/$file", qr/command for file "\Q$file\E" returned more than $size bytes/i ],
-	[ 'hangs', "$sleep & $sleep", qr/command for file "\Q$file\E" returned no data for 1 s/i ],
-	[ 'does not exit', "cat $ours/$file; exec >&-; exec $sleep", qr/command for file "\Q$file\E" did not exit within 1 s after its last data/i ])
+# What fails: its name, a command of the file with this name and size, and the message of the
+# failure.  All of them fail in one way only.
+sub faults_of
+{
+	my ($name, $bytes) = @_;
+	my $path = "$ours/$name";
+	return (
+		[ 'exit code', 'exit 3', qr/command for file "\Q$name\E" failed: child process exited with exit code 3/i ],
+		[ 'after all data', "cat $path; exit 4", qr/command for file "\Q$name\E" failed: .* exit code 4/i ],
+		[ 'killed', 'kill -9 $$', qr/command for file "\Q$name\E" failed: .* signal 9/i ],
+		[ 'ends early', "head -c 10 $path", qr/command for file "\Q$name\E" returned 10 bytes instead of $bytes|the compressed data is truncated/i ],
+		[ 'no data', 'true', qr/command for file "\Q$name\E" returned 0 bytes instead of $bytes/i ],
+		[ 'too much data', "cat $path $path", qr/command for file "\Q$name\E" returned more than $bytes bytes/i ],
+		[ 'hangs', "$sleep & $sleep", qr/command for file "\Q$name\E" returned no data for 1 s/i ],
+		[ 'does not exit', "cat $path; exec >&-; exec $sleep", qr/command for file "\Q$name\E" did not exit within 1 s after its last data/i ]);
+}
+
+my $once = qr/pg_parrestore: warning: the command for a file failed; retry 1 of 1 in 0\.5 s\n/;
+my @options = ('-j2', '--stall-timeout=1', '--retries=1', $not_early);
+my @faults = faults_of($file, $size);
+
+# each once, of another file each
+{
+	my $what = 'each file fails once';
+	my @names = map { data_path($ours, $_) =~ s/.*\///r } grep { is_table_data($_) && !is_barrier($_) } @{ read_toc($ours)->{entries} };
+	cmp_ok(scalar @names, '>=', @faults, "$what: files");
+	my @tried = map { (faults_of($names[$_], -s "$ours/$names[$_]"))[$_] } 0 .. $#faults;
+	my $said = piped_ok(pipe_copy(), $what, failing_commands($ours, map { $names[$_] => [ $tried[$_][1], new_path('flag') ] } 0 .. $#tried), @options);
+	is(scalar(() = $said =~ /^$once/mg), @tried, "$what: retries");
+	like($said, qr/^${once}pg_parrestore: detail: [^\n]*(?:$_->[2])[^\n]*\npg_parrestore: detail: Command was: /m, "$what: $_->[0]") foreach @tried;
+	is(scalar(() = $said =~ /^pg_parrestore: (?:warning|error): /mg), @tried, "$what: no other message");
+}
+
+foreach my $try (grep { $all || $_->[0] =~ /^(?:exit code|ends early|hangs|does not exit)$/ } @faults)
 {
 	my ($what, $command, $message) = @$try;
-	my @options = ('-j2', '--stall-timeout=1', $not_early);
 	my $flag = new_path('flag');
-	my $said = piped_ok(pipe_copy(), "$what, once", failing_command($ours, $file, $command, $flag), @options, '--retries=1');
-	like($said, qr/\Apg_parrestore: warning: the command for a file failed; retry 1 of 1 in 0\.5 s\npg_parrestore: detail: [^\n]*$message[^\n]*\npg_parrestore: detail: Command was: /, "$what, once: message");
-	is(scalar(() = $said =~ /^pg_parrestore: (?:warning|error): /mg), 1, "$what, once: no other message");
+	if ($all)
+	{
+		my $said = piped_ok(pipe_copy(), "$what, once", failing_command($ours, $file, $command, $flag), @options);
+		like($said, qr/\A${once}pg_parrestore: detail: [^\n]*$message[^\n]*\npg_parrestore: detail: Command was: /, "$what, once: message");
+		is(scalar(() = $said =~ /^pg_parrestore: (?:warning|error): /mg), 1, "$what, once: no other message");
+	}
 
 	$db = pipe_copy();
-	$said = pipe_failed($db, $what, failing_command($ours, $file, "echo run >>$flag; $command"), @options, '--retries=1', '-n', 'public', '-t', 'small', '-t', 'nothing');
+	my $said = pipe_failed($db, $what, failing_command($ours, $file, "echo run >>$flag; $command"), @options, '-n', 'public', '-t', 'small', '-t', 'nothing');
 	like($said, qr/^pg_parrestore: error: could not read data of entry \d+, TABLE DATA "small"\npg_parrestore: detail: (?:$message)[^\n]*\npg_parrestore: detail: Command was: .*^pg_parrestore: detail: The command was run 2 times\.$/ms, "$what: message");
 	like($said, qr/^pg_parrestore: hint: Fix the cause, and run the same command with --resume\.$/m, "$what: hint");
 	is(slurp_file($flag), "run\nrun\n", "$what: two attempts");
@@ -96,24 +128,36 @@ is(piped_ok($db, 'other bytes, resumed', "cat $plain/%f", '--resume', '-j2'), ''
 $err = pipe_failed(pipe_copy(), 'endless output', 'cat /dev/zero; : %f', '--retries=0');
 like($err, qr/command for file "toc\.dat" returned more than 512 MB\n/, 'endless output: message');
 
-# toc.dat, the manifest and large objects
-foreach my $try (
-	[ 'toc.dat', 'exit 3', qr/command for file "toc\.dat" failed/i ],
-	[ 'toc.dat', "head -c 100 $ours/toc.dat", qr/(?:file "toc\.dat" of archive "[^\n]*" is damaged\npg_parrestore: detail: )?It ends too early\./ ],
-	[ 'toc.dat', "cat $plain/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" does not match its checksum in the manifest/i ],
-	[ $manifest_name, 'exit 3', qr/command for file "\Q$manifest_name\E" failed/i ],
-	[ $manifest_name, "head -c 1000 $ours/$manifest_name", qr/the manifest's own checksum does not match/i ],
-	(map { my $name = s/.*\///r; [ $name, 'exit 3', qr/command for file "\Q$name\E" failed/i ] } glob "$ours/blobs*.toc"),
-	[ 'blob_1003.dat.gz', 'exit 3', qr/command for file "blob_1003\.dat\.gz" failed/i ],
-	[ 'blob_1003.dat.gz', "cat $ours/blob_1004.dat.gz", qr/command for file "blob_1003\.dat\.gz" returned /i ])
+# toc.dat, the manifest and large objects; toc.dat and the manifest have the same retries
+my ($list) = map { s/.*\///r } glob "$ours/blobs*.toc";
+foreach my $tries (
+	[
+		[ 'toc.dat', 'exit 3', qr/command for file "toc\.dat" failed/i ],
+		[ $list, 'exit 3', qr/command for file "\Q$list\E" failed/i ],
+	], [
+		[ $manifest_name, 'exit 3', qr/command for file "\Q$manifest_name\E" failed/i ],
+		[ 'blob_1003.dat.gz', 'exit 3', qr/command for file "blob_1003\.dat\.gz" failed/i ],
+	], [
+		[ 'toc.dat', "head -c 100 $ours/toc.dat", qr/(?:file "toc\.dat" of archive "[^\n]*" is damaged\npg_parrestore: detail: )?It ends too early\./ ],
+		[ 'blob_1003.dat.gz', "cat $ours/blob_1004.dat.gz", qr/command for file "blob_1003\.dat\.gz" returned /i ],
+	], [
+		[ $manifest_name, "head -c 1000 $ours/$manifest_name", qr/the manifest's own checksum does not match/i ],
+	], [
+		[ 'toc.dat', "cat $plain/toc.dat", qr/file "toc\.dat" of archive "[^\n]*" does not match its checksum in the manifest/i ]
+	])
 {
-	my ($name, $command, $message) = @$try;
-	my $what = "$name, $command" =~ s/\/\S*\///gr;
-	my $said = piped_ok(pipe_copy(), "$what, once", failing_command($ours, $name, $command, new_path('flag')), '--retries=1', '-j2', $not_early);
-	like($said, qr/^pg_parrestore: warning: the command for a file failed; [^\n]*\npg_parrestore: detail: [^\n]*$message/, "$what, once: message");
-	$said = pipe_failed(pipe_copy(), $what, failing_command($ours, $name, $command), '--retries=1', '-j2', $not_early);
-	like($said, qr/^pg_parrestore: error: (?:could not read (?:large objects of entry \d+|the manifest of archive "[^\n]*")\npg_parrestore: detail: )?$message/m, "$what: message");
-	like($said, qr/^pg_parrestore: detail: The command was run 2 times\.$/m, "$what: attempts");
+	my $what = join '; ', map { "$_->[0], $_->[1]" =~ s/\/\S*\///gr } @$tries;
+	my $said = piped_ok(pipe_copy(), "$what, once", failing_commands($ours, map { $_->[0] => [ $_->[1], new_path('flag') ] } @$tries), '--retries=1', '-j2', $not_early);
+	like($said, qr/^pg_parrestore: warning: the command for a file failed; [^\n]*\npg_parrestore: detail: [^\n]*(?:$_->[2])/m, "$what, once: message of $_->[0]") foreach @$tries;
+	is(scalar(() = $said =~ /^pg_parrestore: (?:warning|error): /mg), @$tries, "$what, once: no other message");
+	foreach my $try (@$tries)
+	{
+		my ($name, $command, $message) = @$try;
+		$what = "$name, $command" =~ s/\/\S*\///gr;
+		$said = pipe_failed(pipe_copy(), $what, failing_command($ours, $name, $command), '--retries=1', '-j2', $not_early);
+		like($said, qr/^pg_parrestore: error: (?:could not read (?:large objects of entry \d+|the manifest of archive "[^\n]*")\npg_parrestore: detail: )?$message/m, "$what: message");
+		like($said, qr/^pg_parrestore: detail: The command was run 2 times\.$/m, "$what: attempts");
+	}
 }
 
 # Each large object has retries of its own, although many of them are loaded in one
@@ -124,6 +168,7 @@ foreach my $name ('pg_pardump none', 'pg_dump none')
 	my $what = "large objects of $name";
 	foreach my $always ('', 'blob_1005.dat')
 	{
+		next if !$all && ($always eq '') != ($name eq 'pg_dump none');
 		my ($seen, $log) = (new_path('seen'), new_path('log'));
 		mkdir $seen or die "could not make directory \"$seen\": $!";
 		my $command = "f=%f; echo \$f >>$log; case \$f in blob_*) if [ \$f = '$always' ] || [ ! -e $seen/\$f ]; then : >$seen/\$f; head -c 9000 /dev/zero; exit 3; fi;; esac; exec cat $dir/%f";
@@ -147,9 +192,10 @@ foreach my $try ([ $stock, qr/The compressed data is truncated/ ], [ $stock_plai
 	my ($dir, $message) = @$try;
 	my $name = table_file($dir, 'small');
 	my $what = "stock, $message";
-	like(piped_ok(pipe_copy(), "$what, once", failing_command($dir, $name, "head -c 100 $dir/$name", new_path('flag')), '--retries=1', $not_early), qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*$message\.\n/, "$what, once: message");
+	my $retry = qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*$message\.\n/;
+	like(piped_ok(pipe_copy(), "$what, once", failing_command($dir, $name, "head -c 100 $dir/$name", new_path('flag')), '--retries=1', $not_early), $retry, "$what, once: message") if $all || $dir eq $stock;
 	$db = pipe_copy();
-	like(pipe_failed($db, $what, failing_command($dir, $name, "head -c 100 $dir/$name"), '--retries=0'), qr/error: could not read data of entry \d+, TABLE DATA "small"\n[^\n]*detail: $message\.\n/, "$what: message");
+	like(pipe_failed($db, $what, failing_command($dir, $name, "head -c 100 $dir/$name"), '--retries=1', $not_early), qr/$retry.*error: could not read data of entry \d+, TABLE DATA "small"\n[^\n]*detail: $message\.\n/s, "$what: message");
 	is(value($node, $db, 'SELECT count(*) FROM small'), 0, "$what: no row is committed");
 	like(piped_ok($db, "$what, resumed", "cat $dir/%f", '--resume'), $no_manifest, "$what: resumed");
 }
@@ -166,15 +212,19 @@ foreach my $name (map { s/.*\///r } glob "$stock_plain/blobs*.toc")
 	{
 		my ($command, $message) = @$try;
 		my $what = "list of large objects, $command" =~ s/\S*\///gr;
-		my $once = failing_command($stock_plain, $name, $command, new_path('flag'));
-		like(piped_ok(pipe_copy(), "$what, once", $once, '--retries=1'), qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*detail: [^\n]*$message\.\n/, "$what, once: message");
+		my $retry = qr/warning: the command for a file failed; retry 1 of 1 [^\n]*\n[^\n]*detail: [^\n]*$message\.\n/;
+		my $full = $all || $command eq 'true';
+		like(piped_ok(pipe_copy(), "$what, once", failing_command($stock_plain, $name, $command, new_path('flag')), '--retries=1'), $retry, "$what, once: message") if $full;
 		my $always = failing_command($stock_plain, $name, $command);
 		$db = pipe_copy();
 		$err = pipe_failed($db, $what, $always, '--retries=1');
-		like($err, qr/error: could not read large objects of entry \d+\n[^\n]*detail: (?:$message)\.\n[^\n]*Command was: f=\Q$name\E;.*The command was run 2 times\./s, "$what: message");
+		like($err, qr/$retry.*error: could not read large objects of entry \d+\n[^\n]*detail: (?:$message)\.\n[^\n]*Command was: f=\Q$name\E;.*The command was run 2 times\./s, "$what: message");
 		is(value($node, $db, 'SELECT count(*) FROM pg_largeobject_metadata'), 0, "$what: nothing is restored");
-		is((run_program('pg_restore', '-s', '-d', $node->connstr($db), $stock_plain))[0], 0, "$what, -a: definitions");
-		like(pipe_failed($db, "$what, -a", $always, '--retries=0', '-a'), qr/error: could not read large objects of entry \d+\n[^\n]*detail: (?:$message)\.\n/, "$what, -a: message");
+		if ($full)
+		{
+			is((run_program('pg_restore', '-s', '-d', $node->connstr($db), $stock_plain))[0], 0, "$what, -a: definitions");
+			like(pipe_failed($db, "$what, -a", $always, '--retries=0', '-a'), qr/error: could not read large objects of entry \d+\n[^\n]*detail: (?:$message)\.\n/, "$what, -a: message");
+		}
 		foreach my $flag (new_path('flag'), undef)
 		{
 			my ($rc, $out, $said) = run_program('pg_pardump', '--verify', '--retries=1', '--pipe=' . failing_command($stock_plain, $name, $command, $flag));
@@ -273,6 +323,7 @@ foreach my $jobs ('-j1', '-j3')
 	foreach my $try ([ 'fails', 'exit 3', qr/Command for file "\Q$big\E" failed/ ], [ 'ends early', 'exit 0', qr/The line that ends the rows is missing/ ])
 	{
 		my ($kind, $end, $message) = @$try;
+		next if !$all && ($jobs eq '-j1') != ($kind eq 'fails');
 		my $what = "long, $kind, $jobs";
 		my $command = "head -c 400000 $stock_plain/$big; $end";
 		like(piped_ok(pipe_copy(), "$what, once", failing_command($stock_plain, $big, $command, new_path('flag')), '--retries=1', $jobs, @pieces),
@@ -376,7 +427,7 @@ INSERT INTO long2 SELECT g, repeat('2', 100) FROM generate_series(1, 3000) g;
 SQL
 	my $keys = dump_ok($node, 'keys', 'foreign keys', 'pg_dump', '-Z0');
 	my $keys_data = fingerprint($node, 'keys');
-	foreach my $jobs ('-j1', '-j3')
+	foreach my $jobs ($all ? '-j1' : (), '-j3')
 	{
 		my $what = "foreign keys, $jobs";
 		$db = pipe_copy();
@@ -389,7 +440,7 @@ SQL
 
 # ---- --resume after the leader was killed, with other options and with another archive
 
-foreach my $name ('pg_pardump gzip', 'pg_dump gzip', 'pg_dump none')
+foreach my $name ('pg_pardump gzip', $all ? 'pg_dump gzip' : (), 'pg_dump none')
 {
 	my $dir = $archives{$name};
 	my $what = "killed, $name";

@@ -16,7 +16,7 @@ use Pardump::Toc qw(read_toc data_path is_table_data);
 use Test::More;
 
 our @EXPORT_OK = qw(start_pipe_shop pipe_copy pipe_arguments pipe_into piped_ok pipe_failed
-  shop_copied_ok table_file failing_command $no_manifest);
+  shop_copied_ok table_file failing_command failing_commands $no_manifest);
 
 my ($node, $data, $schema);
 my $copies = 0;
@@ -108,8 +108,21 @@ sub table_file
 sub failing_command
 {
 	my ($dir, $name, $command, $flag) = @_;
-	my $guard = defined $flag ? "[ ! -e $flag ] && : >$flag && " : '';
-	return "f=%f; if [ \$f = '$name' ] && ${guard}true; then $command; else exec cat $dir/%f; fi";
+	return failing_commands($dir, $name => [ $command, $flag ]);
+}
+
+# The same for several files: failing_commands($dir, name => [command, flag file], ...).
+sub failing_commands
+{
+	my ($dir, %failing) = @_;
+	my @tests;
+	foreach my $name (sort keys %failing)
+	{
+		my ($command, $flag) = @{ $failing{$name} };
+		my $guard = defined $flag ? "[ ! -e $flag ] && : >$flag && " : '';
+		push @tests, "if [ \$f = '$name' ] && ${guard}true; then $command; ";
+	}
+	return 'f=%f; ' . join('el', @tests) . "else exec cat $dir/%f; fi";
 }
 
 1;
