@@ -10,7 +10,7 @@ use lib `pg_config --sharedir` =~ s/\n//r . '/pg_pardump';
 
 use JSON::PP qw(decode_json encode_json);
 use Pardump::Background qw(wait_until);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql tier);
 use Pardump::Nights qw(backup_config run_backup start_backup end_backup complete_backups partial_backups programs_without_retries time_name);
 use Pardump::Terminal qw(run_on_terminal seen_lines);
 use PardumpBackup::Config qw(read_config);
@@ -23,6 +23,10 @@ use constant DAY => 86400;
 
 # a command with a number of its own, because other test files may run at the same time
 my $sleep = "sleep 100188.$$";
+
+# Below the highest tier, each fault of a list, an index or "fetch" is met by one of the tasks
+# that would meet it in the same function.
+my $all = tier() == 3;
 
 my $now = 1_800_000_000;
 my @names = map { time_name($now + $_ * DAY) } 0 .. 9;
@@ -211,17 +215,18 @@ foreach my $try (
 
 {
 	my $pwned = new_path('pwned');
+	my @tasks = (['--list'], ['--rebuild'], [ '--verify', 'latest' ]);
 	foreach my $try (
-		[ 'a path', 'shop/../x', qr/printed an invalid name: "shop\/\.\.\/x"\.\n/ ],
-		[ 'a path at the top', '/etc', qr/printed an invalid name: "\/etc"\.\n/ ],
-		[ 'a control character', "sh\aop", qr/printed an invalid name: "sh\?op"\.\n/ ])
+		[ 'a path', $tasks[0], 'shop/../x', qr/printed an invalid name: "shop\/\.\.\/x"\.\n/ ],
+		[ 'a path at the top', $tasks[1], '/etc', qr/printed an invalid name: "\/etc"\.\n/ ],
+		[ 'a control character', $tasks[2], "sh\aop", qr/printed an invalid name: "sh\?op"\.\n/ ])
 	{
-		my ($what, $line, $message) = @$try;
+		my ($what, $task, $line, $message) = @$try;
 		my ($file) = reset_ok('list', 0);
 		my $text = slurp_file($file);
 		write_text($file, $text =~ s/^list = .*/list = printf '%%s\\n' '$line' %d/mr);
 		chmod 0600, $file;
-		failed_ok("list: $what", 2, qr/error: could not list the directories of databases in the store\n.*detail: The command of "list" $message.*hint: /, @$_, $file) foreach ['--list'], ['--rebuild'], [ '--verify', 'latest' ];
+		failed_ok("list: $what", 2, qr/error: could not list the directories of databases in the store\n.*detail: The command of "list" $message.*hint: /, @$_, $file) foreach $all ? @tasks : $task;
 		write_text($file, $text);
 		chmod 0600, $file;
 	}
@@ -236,7 +241,7 @@ foreach my $try (
 	my ($rc, $out, $err) = run_backup($now, '--list', $file);
 	is($rc . $out . $err, "1There are no backups in directory \"$dir\".\npg_pardump_backup: error: could not list the directories of databases in the store\npg_pardump_backup: detail: The command of \"list\" failed with exit code 1.\n", 'list fails: --list');
 	failed_ok("list fails: @$_", 2, qr/\Apg_pardump_backup: error: could not list the directories of databases in the store\n.*detail: The command of "list" failed with exit code 1\.\n/, @$_, $file)
-	  foreach [], ['--rebuild'], [ '--restore', 'latest' ], ['--verify'], ['--check'];
+	  foreach [], [ '--restore', 'latest' ], $all ? (['--rebuild'], ['--verify'], ['--check']) : ();
 	is_deeply([ glob "$dir/.[s]tore $dir/[s]hop" ], [], 'list fails: nothing is made');
 	reset_ok('list', 1);
 	# the directory is enough to find a backup
@@ -245,9 +250,12 @@ foreach my $try (
 	like($err, qr/\Apg_pardump_backup: warning: could not list the directories of databases in the store\n.*detail: The command of "list" failed/, 'list fails, a known backup: a warning');
 	# and to find a name that no backup in the store has
 	failed_ok('list fails, a known directory: --check', 2, qr/^pg_pardump_backup: error: could not list the directories of databases in the store\n.*detail: The command of "list" failed with exit code 1\.\n/m, '--check', $file);
-	($rc, undef, $err) = run_backup($now + 2 * DAY, $file);
-	is("$rc$err", "0pg_pardump_backup: warning: could not read the names of the backups in the store\npg_pardump_backup: detail: Could not list the directories of databases in the store.\npg_pardump_backup: detail: The command of \"list\" failed with exit code 1.\npg_pardump_backup: detail: No old backup is removed in this run.\n", 'list fails: a run');
-	is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 0 .. 2 ] ], 'list fails: the store after a run');
+	if ($all)
+	{
+		($rc, undef, $err) = run_backup($now + 2 * DAY, $file);
+		is("$rc$err", "0pg_pardump_backup: warning: could not read the names of the backups in the store\npg_pardump_backup: detail: Could not list the directories of databases in the store.\npg_pardump_backup: detail: The command of \"list\" failed with exit code 1.\npg_pardump_backup: detail: No old backup is removed in this run.\n", 'list fails: a run');
+		is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 0 .. 2 ] ], 'list fails: the store after a run');
+	}
 	{
 		local $ENV{PG_PARDUMP_BACKUP_NOW} = $now + 3 * DAY;
 		my ($rc, $shown) = run_on_terminal(200, 'pg_pardump_backup', $file);
@@ -262,6 +270,7 @@ pg_pardump_backup: made backup "$names[3]", not verified:
   1 database
 pg_pardump_backup: kept all old backups; see the warning above
 END
+		is_deeply([ map { s/.*\///r } glob "$store/shop/*" ], [ @names[ 0, 1, $all ? 2 : (), 3 ] ], 'list fails, on a terminal: the store');
 	}
 	write_text($file, $text);
 	chmod 0600, $file;
@@ -282,19 +291,19 @@ SKIP:
 	rmdir "$dir/private";
 }
 foreach my $try (
-	[ 'no JSON', sub { 'x' }, qr/It is not a JSON object/ ],
-	[ 'another configuration', sub { $_[0] =~ s/("configuration" : ").*?"/$1x"/r }, qr/The index is of another configuration/ ],
-	[ 'a path', sub { $_[0] =~ s/shop\/\d{8}/shop\/..\/$&/r }, qr/The index contains a name that is not the name of a backup/ ],
-	[ 'a folder', sub { $_[0] =~ s/shop(?=\/\d)/\$(id)/r }, qr/The index contains a name that is not the name of a backup/ ],
-	[ 'an object for a name', sub { $_[0] =~ s/"shop\/[^"]*"/{}/r }, qr/The index contains a name that is not the name of a backup/ ],
-	[ 'no names', sub { $_[0] =~ s/"backups"/"others"/r }, qr/The index contains no list of backups/ ])
+	[ 'no JSON', [], sub { 'x' }, qr/It is not a JSON object/ ],
+	[ 'another configuration', [], sub { $_[0] =~ s/("configuration" : ").*?"/$1x"/r }, qr/The index is of another configuration/ ],
+	[ 'a path', ['--list'], sub { $_[0] =~ s/shop\/\d{8}/shop\/..\/$&/r }, qr/The index contains a name that is not the name of a backup/ ],
+	[ 'a folder', ['--rebuild'], sub { $_[0] =~ s/shop(?=\/\d)/\$(id)/r }, qr/The index contains a name that is not the name of a backup/ ],
+	[ 'an object for a name', ['--list'], sub { $_[0] =~ s/"shop\/[^"]*"/{}/r }, qr/The index contains a name that is not the name of a backup/ ],
+	[ 'no names', [], sub { $_[0] =~ s/"backups"/"others"/r }, qr/The index contains no list of backups/ ])
 {
-	my ($what, $change, $message) = @$try;
+	my ($what, $task, $change, $message) = @$try;
 	my ($file, $dir, $store) = reset_ok('index', 0);
 	my $path = "$store/=index/index/index.json";
 	my $text = $change->(slurp_file($path));
 	write_text($_, $text) foreach $path, $path =~ s/index\.json/index_copy.json/r;
-	failed_ok("index, $what: @$_", 2, qr/file "index\.json" in the store is not valid\n.*detail: $message\.\n/, @$_, $file) foreach ['--list'], ['--rebuild'], [];
+	failed_ok("index, $what: @$_", 2, qr/file "index\.json" in the store is not valid\n.*detail: $message\.\n/, @$_, $file) foreach $all ? (['--list'], ['--rebuild'], []) : $task;
 	is(slurp_file($path), $text, "index, $what: no run replaces it");
 }
 foreach my $copy ('index.json', 'index_copy.json')
@@ -318,7 +327,7 @@ foreach my $copy ('index.json', 'index_copy.json')
 		[ 'fetch fails', $text =~ s/^fetch = cat \K/\/nowhere/mr ])
 	{
 		my ($what, $changed) = @$try;
-		foreach my $with_directory (1, 0)
+		foreach my $with_directory ($all ? (1, 0) : $what ne 'fetch fails')
 		{
 			reset_ok('index', $with_directory);
 			write_text($file, $changed);
@@ -429,7 +438,7 @@ foreach my $try ([ 'echo x && ', 'The command of "fetch" did not return file "ba
 	failed_ok('records that cannot be read: --rebuild', 2, qr/could not rebuild the record of backup "shop\/$names[1]"\n.*detail: The command of "fetch" .*rebuilt 0 records/s, '--rebuild', $file);
 	write_text($file, $text =~ s/^keep_last = \K.*/5/mr);
 	chmod 0600, $file;
-	foreach my $night (2, 3)
+	foreach my $night ($all ? 2 : (), 3)
 	{
 		my ($rc, undef, $err) = run_backup($now + $night * DAY, $file);
 		like("$rc$err", qr/\A0pg_pardump_backup: warning: the store contains backups whose records are not in directory "\Q$dir\E"\n.*detail: 2 backups, for example "shop\/$names[1]"\.\n.*hint: .* --rebuild \Q$file\E"\.\n\z/,
@@ -439,7 +448,7 @@ foreach my $try ([ 'echo x && ', 'The command of "fetch" did not return file "ba
 	is("$rc$err", "0pg_pardump_backup: rebuilt 2 records in directory \"$dir\"\n", 'records that can be read again: --rebuild');
 	($rc, undef, $err) = run_backup($now + 4 * DAY, $file);
 	is("$rc$err", '0', 'records that can be read again: a run');
-	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 0 .. 4 ] ], 'records that can be read again: all backups');
+	is_deeply([ complete_backups($dir, 'shop') ], [ @names[ 0, 1, $all ? 2 : (), 3, 4 ] ], 'records that can be read again: all backups');
 	write_text($file, $text);
 	chmod 0600, $file;
 }
@@ -564,8 +573,11 @@ foreach my $what ('list', 'index')
 	is(slurp_file("$store/shop/$names[0]/backup.json"), $record, "remove = none, $what: the record in the store");
 	ok(-e "$store/shop/$names[0]/toc.dat", "remove = none, $what: the files in the store");
 	is_deeply(decode_json(slurp_file("$store/=index/index/index.json"))->{backups}, [ map { "shop/$_" } @names[ 1, 2 ] ], "remove = none, $what: the index") if $what eq 'index';
-	($rc, undef, $err) = run_backup($now + 3 * DAY, $file);
-	is("$rc$err", '0', "remove = none, $what: the next run");
+	if ($all || $what eq 'index')
+	{
+		($rc, undef, $err) = run_backup($now + 3 * DAY, $file);
+		is("$rc$err", '0', "remove = none, $what: the next run");
+	}
 	write_text($file, $text);
 	chmod 0600, $file;
 }
