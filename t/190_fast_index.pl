@@ -132,7 +132,7 @@ sub definition
 
 # Builds the indexes of some cases in one session, each by the extension and by the
 # server, and compares them: [ table, "UNIQUE " or nothing, the rest of the definition,
-# maintenance_work_mem, what it is ].
+# maintenance_work_mem, what it is, parallel workers of the extension's build, if any ].
 my $amcheck = has_module($node, 'amcheck');
 note($amcheck ? 'with amcheck' : 'without amcheck');
 sql($node, 'indexes', 'CREATE EXTENSION amcheck') if $amcheck;
@@ -144,10 +144,12 @@ sub compare_definitions
 	my $script = index_session();
 	foreach my $no (@no)
 	{
-		my ($table, $unique, $definition, $memory) = @{ $cases[$no] };
+		my ($table, $unique, $definition, $memory, undef, $workers) = @{ $cases[$no] };
+		$workers //= 0;
 		$script .= "SET maintenance_work_mem = '$memory'; SET pg_pardump.fast_index = on;
+			SET max_parallel_maintenance_workers = $workers; ALTER TABLE $table SET (parallel_workers = $workers);
 			CREATE ${unique}INDEX ours_$no ON $table $definition;
-			SET pg_pardump.fast_index = off;
+			SET pg_pardump.fast_index = off; SET max_parallel_maintenance_workers = 0;
 			CREATE ${unique}INDEX servers_$no ON $table $definition;\n";
 	}
 	$script .= join '', map { "SELECT bt_index_parent_check('ours_$_', true, true);\n" } $amcheck ? @no : ();
@@ -185,7 +187,7 @@ for (my $done = 0; $done < $cases; $done += 200)
 	foreach my $case ($done + 1 .. min($done + 200, $cases))
 	{
 		my $table = one_of(sort keys %tables);
-		push @random, [ $table, definition($table), one_of('1MB', '64MB'), "case $case" ];
+		push @random, [ $table, definition($table), one_of('1MB', '64MB'), "case $case", one_of(0, 0, 1, 3) ];
 	}
 	compare_definitions(splice @random, 0, 50) while @random;
 }
@@ -202,6 +204,8 @@ compare_definitions(
 	[ 'large', 'UNIQUE ', '(a)', '1MB', 'in order' ],
 	[ 'large', 'UNIQUE ', '(b)', '1MB', 'many runs' ],
 	[ 'large', '', '(few)', '1MB', 'posting lists of runs' ],
+	[ 'large', 'UNIQUE ', '(a)', '1MB', 'in order, with workers', 3 ],
+	[ 'large', 'UNIQUE ', '(b)', '1MB', 'many runs of workers', 3 ],
 	[ 'large', '', '(b DESC)', '64MB', 'in memory' ]);
 
 # the same with texts, of which many share their beginning

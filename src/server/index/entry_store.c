@@ -4,7 +4,9 @@
  *	  Collects the entries of an index and returns them in order.
  *
  * index_build.c creates the store, heap_entries.c adds an entry for each row,
- * and index_build.c passes the sorted entries to tree_writer.c.
+ * and index_build.c passes the sorted entries to tree_writer.c.  In a
+ * parallel build, parallel_build.c creates further stores, whose runs are
+ * handed over to the first one.
  *
  * If all entries fit into memory, they are sorted there.  Otherwise, each
  * time the memory is full, its entries are sorted and written to a temporary
@@ -17,6 +19,10 @@
  * A run can only be continued with entries that are greater than its last
  * one.  If there are more runs than can be merged within the limit of memory,
  * all of them are merged into one, which is the first of the next runs.
+ *
+ * A process of a parallel build writes its runs to files that the leader can
+ * open.  The leader does not write its own last entries, if they have a fixed
+ * width: they are merged from memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,13 +56,18 @@
  */
 #define PREFETCH_PAIRS 8
 
+/* "run", and the numbers of a process and of one of its files. */
+#define RUN_NAME_BYTES 32
+
 /*
- * A temporary file with entries in order.  All numbers and positions count
- * words.
+ * A temporary file with entries in order, or the entries in memory.  All
+ * numbers and positions count words.
  */
 typedef struct SortedRun
 {
-	BufFile    *file;
+	BufFile    *file;			/* NULL for entries in memory */
+	FileSet    *files;			/* that of the file, or NULL; borrowed */
+	char		name[RUN_NAME_BYTES];	/* of the file in the set */
 	uint64		n;
 	/* while the run is read */
 	uint64		n_left;			/* not read from the file yet */
@@ -85,13 +96,28 @@ struct EntryStore
 	SortedRun	runs[MAX_RUNS + 1];
 	int			n_runs;
 	int			max_runs;
+	bool		has_others;		/* some runs are those of other processes */
 	size_t		read_words;		/* read from a run at once */
 	uint64	   *last_written;	/* copy of the last run's last entry */
 	/* in a merge: the runs with entries left, as a heap by their next one */
 	SortedRun  *heap[MAX_RUNS + 1];
 	int			n_heap;
 	bool		begun;			/* heap[0]'s next entry has been returned */
+	/* if runs are handed over */
+	FileSet    *files;			/* borrowed, or NULL */
+	int			process;
+	int			n_created;		/* number of files */
 };
+
+/*
+ * Return the number of runs that are merged at once within a limit of memory.
+ * Each of them needs a read buffer, and its file a block.
+ */
+static int
+max_runs_for(size_t bytes)
+{
+	return Min(Max(bytes / MIN_READ_BYTES / 2, MIN_RUNS), MAX_RUNS);
+}
 
 EntryStore *
 entry_store_new(const IndexKey *key, int limit_kb)
@@ -108,8 +134,7 @@ entry_store_new(const IndexKey *key, int limit_kb)
 	store->sort_words = key->has_text ? 4 : key->n_words;
 	store->in_order = true;
 
-	/* each run of a merge needs a read buffer, and its file a block */
-	store->max_runs = Min(Max(bytes / MIN_READ_BYTES / 2, MIN_RUNS), MAX_RUNS);
+	store->max_runs = max_runs_for(bytes);
 	bytes -= Min(store->max_runs * BLCKSZ, bytes / 2);
 	store->limit = bytes / sizeof(uint64);
 	store->read_words = Min(Max(bytes / store->max_runs, MIN_READ_BYTES),
@@ -132,14 +157,35 @@ words_of(const EntryStore *store, const uint64 *entry)
  * ----------
  */
 
+/* Set the name of a file that is handed over. */
+static void
+name_run(SortedRun *run, FileSet *files, int process, int number)
+{
+	run->files = files;
+	snprintf(run->name, sizeof(run->name), "run%d.%d", process, number);
+}
+
+/* Initialize a run with a new file. */
+static void
+create_run(EntryStore *store, SortedRun *run)
+{
+	memset(run, 0, sizeof(SortedRun));
+	if (store->files == NULL)
+		run->file = BufFileCreateTemp(false);
+	else
+	{
+		name_run(run, store->files, store->process, store->n_created++);
+		run->file = BufFileCreateFileSet(run->files, run->name);
+	}
+}
+
 /* Begin a new run, after all others. */
 static SortedRun *
 new_run(EntryStore *store)
 {
 	SortedRun  *run = &store->runs[store->n_runs++];
 
-	memset(run, 0, sizeof(SortedRun));
-	run->file = BufFileCreateTemp(false);
+	create_run(store, run);
 	return run;
 }
 
@@ -160,7 +206,10 @@ append_to_run(SortedRun *run, const uint64 *words, size_t n)
 	}
 }
 
-/* Free all runs.  Closing a temporary file removes it. */
+/*
+ * Free all runs.  Closing a temporary file removes it, unless it is a file
+ * that can be handed over.
+ */
 static void
 close_runs(EntryStore *store)
 {
@@ -168,7 +217,8 @@ close_runs(EntryStore *store)
 	{
 		SortedRun  *run = &store->runs[i];
 
-		BufFileClose(run->file);
+		if (run->file != NULL)
+			BufFileClose(run->file);
 		if (run->buffer != NULL)
 			pfree(run->buffer);
 	}
@@ -253,6 +303,11 @@ begin_merge(EntryStore *store)
 	{
 		SortedRun  *run = &store->runs[i];
 
+		if (run->file == NULL)
+		{
+			store->heap[store->n_heap++] = run;
+			continue;
+		}
 		if (BufFileSeek(run->file, 0, 0, SEEK_SET) != 0)
 			ereport(ERROR,
 					(errcode_for_file_access(),
@@ -288,14 +343,15 @@ next_of_merge(EntryStore *store)
 	return store->n_heap > 0 ? first_of_run(store->heap[0]) : NULL;
 }
 
-/* Merge all runs into one. */
+/* Merge all runs into one, and remove their files. */
 static void
 merge_runs(EntryStore *store)
 {
-	SortedRun	merged = {0};
+	int			n_merged = store->n_runs;
+	SortedRun	merged;
 	const uint64 *entry;
 
-	merged.file = BufFileCreateTemp(false);
+	create_run(store, &merged);
 	begin_merge(store);
 	while ((entry = next_of_merge(store)) != NULL)
 	{
@@ -305,6 +361,13 @@ merge_runs(EntryStore *store)
 		memcpy(store->last_written, entry, n * sizeof(uint64));
 	}
 	close_runs(store);
+	for (int i = 0; i < n_merged; i++)
+	{
+		SortedRun  *run = &store->runs[i];
+
+		if (run->files != NULL)
+			BufFileDeleteFileSet(run->files, run->name, false);
+	}
 	store->runs[0] = merged;
 	store->n_runs = 1;
 }
@@ -767,6 +830,24 @@ entry_store_add(EntryStore *store, const uint64 *entry)
 	store->n++;
 }
 
+/*
+ * Make a run of the entries in memory, which must have a fixed width.  The
+ * other processes have freed their memory, so it does not exceed the limit
+ * for all processes that these entries and the read buffers exist at the same
+ * time.
+ */
+static void
+keep_memory(EntryStore *store)
+{
+	SortedRun  *run = &store->runs[store->n_runs++];
+
+	sort_memory(store);
+	memset(run, 0, sizeof(SortedRun));
+	run->buffer = store->entries;
+	run->n_buffered = store->used;
+	store->entries = NULL;
+}
+
 void
 entry_store_sort(EntryStore *store)
 {
@@ -775,9 +856,12 @@ entry_store_sort(EntryStore *store)
 		sort_memory(store);
 		return;
 	}
-	if (store->n > 0)
+	if (store->n > 0 && store->has_others)
+		keep_memory(store);
+	else if (store->n > 0)
 		write_memory(store);
-	pfree(store->entries);
+	if (store->entries != NULL)
+		pfree(store->entries);
 	store->entries = NULL;
 	begin_merge(store);
 }
@@ -809,4 +893,66 @@ entry_store_free(EntryStore *store)
 		pfree(store->entries);
 	pfree(store->last_written);
 	pfree(store);
+}
+
+/* ----------
+ * Stores of several processes
+ * ----------
+ */
+
+void
+entry_store_share(EntryStore *store, FileSet *files, int process)
+{
+	store->files = files;
+	store->process = process;
+}
+
+void
+entry_store_hand_over(EntryStore *store, int max_runs, SharedRuns *runs)
+{
+	if (store->n > 0)
+		write_memory(store);
+	pfree(store->entries);
+	store->entries = NULL;
+	if (store->n_runs > max_runs)
+		merge_runs(store);
+
+	/* files of runs that were merged have lower numbers than the result */
+	runs->process = store->process;
+	runs->first = store->n_created - store->n_runs;
+	runs->n = store->n_runs;
+}
+
+void
+entry_store_presort(EntryStore *store)
+{
+	/* entries with texts are not moved, so a merge needs them in a file */
+	if (store->n > 0 && store->key->has_text)
+		write_memory(store);
+	else
+		sort_memory(store);
+}
+
+void
+entry_store_add_runs(EntryStore *store, FileSet *files,
+					 const SharedRuns *runs)
+{
+	for (int i = 0; i < runs->n; i++)
+	{
+		SortedRun  *run = &store->runs[store->n_runs++];
+
+		memset(run, 0, sizeof(SortedRun));
+		name_run(run, files, runs->process, runs->first + i);
+		run->file = BufFileOpenFileSet(files, run->name, O_RDONLY, false);
+		run->n = BufFileSize(run->file) / sizeof(uint64);
+		store->has_others = true;
+		if (store->n_runs > store->max_runs)
+			merge_runs(store);
+	}
+}
+
+int
+entry_store_runs_for(int limit_kb, int n_processes)
+{
+	return Max(max_runs_for((size_t) limit_kb * 1024) / n_processes, 1);
 }

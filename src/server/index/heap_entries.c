@@ -3,7 +3,8 @@
  * heap_entries.c
  *	  Reads a table and makes an index entry of each row.
  *
- * index_build.c calls this when it builds an index.
+ * index_build.c calls this when it builds an index, and parallel_build.c in
+ * each process that reads a part of the table.
  *
  * In the server, heapam_index_build_range_scan() decides which tuples belong
  * in an index (src/backend/access/heap/heapam_handler.c).  This file only
@@ -19,6 +20,7 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "access/transam.h"
 #include "commands/progress.h"
 #include "pgstat.h"
@@ -26,7 +28,6 @@
 #include "utils/snapmgr.h"
 
 #include "index/heap_entries.h"
-#include "read/heap_reader.h"
 
 typedef struct EntryScan
 {
@@ -180,15 +181,29 @@ store_entries(EntryScan *scan)
 	scan->read->n += scan->n_entries;
 }
 
+/*
+ * Report how much of the table was read, by all processes.  Only the leader's
+ * report is shown.
+ */
+static void
+report_progress(const EntryScan *scan, SharedBlocks *shared)
+{
+	if (IsParallelWorker())
+		return;
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
+								 shared ? shared_blocks_taken(shared)
+								 : scan->read->n_blocks);
+}
+
 const char *
 heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
-				  HeapEntries *read)
+				  SharedBlocks *shared, HeapEntries *read)
 {
 	EntryScan	scan = {0};
 	HeapBlocks	blocks;
+	BlockNumber end;
 	const char *reason = NULL;
 	Buffer		buffer;
-	int64		n_blocks = 0;
 
 	scan.heap = heap;
 	scan.key = key;
@@ -199,14 +214,17 @@ heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
 	scan.entries = palloc(MaxHeapTuplesPerPage * key->max_words *
 						  sizeof(uint64));
 	scan.oldest = GetOldestNonRemovableTransactionId(heap);
-	read->n = 0;
-	read->sum = 0;
-	heap_blocks_begin(&blocks, heap, 0, InvalidBlockNumber);
-	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, blocks.end);
+	memset(read, 0, sizeof(HeapEntries));
+	if (shared)
+		heap_blocks_begin_shared(&blocks, heap, shared);
+	else
+		heap_blocks_begin(&blocks, heap, 0, InvalidBlockNumber);
+	end = shared ? shared->end : blocks.end;
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, end);
 
 	/* index_key_init() chose the bits of a place for the size at that time */
-	if (blocks.end != 0 &&
-		((uint64) (blocks.end - 1) << INDEX_OFFSET_BITS |
+	if (end != 0 &&
+		((uint64) (end - 1) << INDEX_OFFSET_BITS |
 		 MaxHeapTuplesPerPage) >> key->place_bits != 0)
 		reason = "its table has grown";
 	/* BufferIsValid() is a macro that may evaluate its argument repeatedly */
@@ -218,9 +236,10 @@ heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
 		reason = read_page(&scan, buffer);
 		UnlockReleaseBuffer(buffer);
 		store_entries(&scan);
-		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, ++n_blocks);
+		read->n_blocks++;
+		report_progress(&scan, shared);
 	}
-	if (reason == NULL && n_blocks != blocks.end)
+	if (reason == NULL && shared == NULL && read->n_blocks != end)
 		reason = "its blocks were not all read";
 	heap_blocks_end(&blocks);
 	return reason;

@@ -84,6 +84,7 @@ index_build_count(void)
 #include "index/entry_store.h"
 #include "index/heap_entries.h"
 #include "index/index_key.h"
+#include "index/parallel_build.h"
 #include "index/tree_writer.h"
 
 const char *
@@ -103,6 +104,7 @@ typedef struct FastBuild
 	Relation	index;
 	IndexInfo  *info;
 	IndexKey	key;
+	ParallelBuild *parallel;	/* NULL without workers */
 	EntryStore *store;
 	HeapEntries read;
 } FastBuild;
@@ -131,14 +133,27 @@ read_table(FastBuild *build)
 {
 	const char *reason = index_key_init(&build->key, build->heap,
 										build->index, build->info);
+	int			n_workers = build->info->ii_ParallelWorkers;
 
 	if (reason != NULL)
 		return reason;
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
-	build->store = entry_store_new(&build->key, maintenance_work_mem);
-	return heap_entries_read(build->heap, &build->key, build->store,
-							 &build->read);
+	if (n_workers > 0)
+		build->parallel = parallel_build_begin(build->heap, &build->key,
+											   n_workers);
+	if (build->parallel == NULL)
+	{
+		build->store = entry_store_new(&build->key, maintenance_work_mem);
+		return heap_entries_read(build->heap, &build->key, build->store, NULL,
+								 &build->read);
+	}
+
+	/* all processes share the memory, as in the server's builds */
+	n_workers = parallel_build_workers(build->parallel);
+	build->store = entry_store_new(&build->key,
+								   maintenance_work_mem / (n_workers + 1));
+	return parallel_build_read(build->parallel, build->store, &build->read);
 }
 
 /* Sort the entries and write the index. */
@@ -165,10 +180,10 @@ write_index(FastBuild *build)
 }
 
 /*
- * Build the index and set the number of its rows.  Returns NULL, or why the
- * server has to build the index.
+ * Build the index and set the number of its rows.  Returns false if the
+ * server has to build it.
  */
-static const char *
+static bool
 build_index(Relation heap, Relation index, IndexInfo *info, double *n_rows)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
@@ -187,9 +202,12 @@ build_index(Relation heap, Relation index, IndexInfo *info, double *n_rows)
 	*n_rows = build->read.n;
 	if (build->store != NULL)
 		entry_store_free(build->store);
+	report_build(index, reason);
+	if (build->parallel != NULL)
+		parallel_build_end(build->parallel);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(context);
-	return reason;
+	return reason == NULL;
 }
 
 /* ----------
@@ -258,10 +276,9 @@ index_build_fast(Relation heap, Relation index, IndexInfo *info)
 		reason = "it was not created by this command";
 	if (reason == NULL && ask_mode(&reason) == INDEX_BUILD_SERVER)
 		reason = "fast index builds are disabled";
-	if (reason == NULL)
-		reason = build_index(heap, index, info, &n_rows);
-	report_build(index, reason);
 	if (reason != NULL)
+		report_build(index, reason);
+	if (reason != NULL || !build_index(heap, index, info, &n_rows))
 		return btbuild(heap, index, info);
 
 	/* all rows are in the index, as it has no predicate */

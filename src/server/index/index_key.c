@@ -650,3 +650,45 @@ index_key_init(IndexKey *key, Relation heap, Relation index,
 		return "its tuples have a form that is not known";
 	return NULL;
 }
+
+/* ----------
+ * Keys of several processes
+ * ----------
+ */
+
+/*
+ * Return a checksum over what each process reads for itself, and what may
+ * have changed in the meantime: the size of the table, which determines the
+ * bits of a place, and the values of enum types, of which another session may
+ * add one.
+ */
+static uint64
+key_layout(const IndexKey *key)
+{
+	uint64		layout = key_sum_mix(key->max_words, key->place_bits);
+
+	for (int i = 0; i < key->n_columns; i++)
+	{
+		const KeyColumn *column = &key->columns[i];
+
+		layout = key_sum_mix(layout, column->n_ranks);
+		for (int j = 0; j < column->n_ranks; j++)
+			layout = key_sum_mix(layout, column->by_rank[j]);
+	}
+	return layout;
+}
+
+void
+index_key_share(const IndexKey *key, SharedKey *shared)
+{
+	shared->sum_seed = key->sum_seed;
+	shared->layout = key_layout(key);
+}
+
+bool
+index_key_attach(IndexKey *key, const SharedKey *shared)
+{
+	key->sum_seed = shared->sum_seed;
+	key->text.sum_seed = shared->sum_seed;
+	return key_layout(key) == shared->layout;
+}

@@ -65,6 +65,25 @@ typedef struct IndexKey
 extern const char *index_key_init(IndexKey *key, Relation heap,
 								  Relation index, const IndexInfo *info);
 
+/*
+ * What processes that build an index together must have in common, in
+ * addition to the definition of the index.
+ */
+typedef struct SharedKey
+{
+	uint64		sum_seed;
+	uint64		layout;			/* a checksum */
+} SharedKey;
+
+/* Set *shared for the key of the leader. */
+extern void index_key_share(const IndexKey *key, SharedKey *shared);
+
+/*
+ * Let the key of another process add up the same sums as the leader's.
+ * Returns false if its entries would differ from the leader's.
+ */
+extern bool index_key_attach(IndexKey *key, const SharedKey *shared);
+
 /* ----------
  * Bits of an entry.
  * ----------

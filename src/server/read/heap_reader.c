@@ -39,6 +39,43 @@
  * ----------
  */
 
+/*
+ * The largest range that a process takes at once: 4 MB, so that the kernel
+ * notices sequential reads.  Smaller tables have MIN_RANGES ranges, so that
+ * all processes finish at about the same time.
+ */
+#define MAX_RANGE_BLOCKS (4 * 1024 * 1024 / BLCKSZ)
+#define MIN_RANGES 256
+
+/* Greater than all block numbers, also after many additions of a range. */
+#define STOPPED (UINT64CONST(1) << 62)
+
+void
+shared_blocks_init(SharedBlocks *shared, Relation rel)
+{
+	shared->end = RelationGetNumberOfBlocks(rel);
+	shared->range = Min(Max(shared->end / MIN_RANGES, 1), MAX_RANGE_BLOCKS);
+	pg_atomic_init_u64(&shared->next, 0);
+}
+
+void
+shared_blocks_stop(SharedBlocks *shared)
+{
+	pg_atomic_write_u64(&shared->next, STOPPED);
+}
+
+bool
+shared_blocks_stopped(SharedBlocks *shared)
+{
+	return pg_atomic_read_u64(&shared->next) >= STOPPED;
+}
+
+BlockNumber
+shared_blocks_taken(SharedBlocks *shared)
+{
+	return (BlockNumber) Min(pg_atomic_read_u64(&shared->next), shared->end);
+}
+
 #ifdef PARDUMP_READ_STREAMS
 
 /*
@@ -49,26 +86,58 @@
 static BlockNumber
 next_block(ReadStream *stream, void *arg, void *per_buffer_data)
 {
-	HeapBlocks *blocks = arg;
-
-	return blocks->next < blocks->end ? blocks->next++ : InvalidBlockNumber;
+	return heap_blocks_advance(arg);
 }
 #endif
 
-void
-heap_blocks_begin(HeapBlocks *blocks, Relation rel, BlockNumber start,
-				  BlockNumber end)
+/* Begin with this range, and continue with shared ones unless NULL. */
+static void
+begin_range(HeapBlocks *blocks, Relation rel, BlockNumber start,
+			BlockNumber end, SharedBlocks *shared)
 {
 	blocks->rel = rel;
 	blocks->ring = GetAccessStrategy(BAS_BULKREAD);
 	blocks->next = start;
-	blocks->end = Min(end, RelationGetNumberOfBlocks(rel));
+	blocks->end = end;
+	blocks->shared = shared;
 #ifdef PARDUMP_READ_STREAMS
 	blocks->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL,
 												blocks->ring, rel,
 												MAIN_FORKNUM, next_block,
 												blocks, 0);
 #endif
+}
+
+void
+heap_blocks_begin(HeapBlocks *blocks, Relation rel, BlockNumber start,
+				  BlockNumber end)
+{
+	begin_range(blocks, rel, start,
+				Min(end, RelationGetNumberOfBlocks(rel)), NULL);
+}
+
+void
+heap_blocks_begin_shared(HeapBlocks *blocks, Relation rel,
+						 SharedBlocks *shared)
+{
+	begin_range(blocks, rel, 0, 0, shared);
+}
+
+bool
+heap_blocks_take_range(HeapBlocks *blocks)
+{
+	SharedBlocks *shared = blocks->shared;
+	uint64		start;
+
+	if (shared == NULL)
+		return false;
+	start = pg_atomic_fetch_add_u64(&shared->next, shared->range);
+	if (start >= shared->end)
+		return false;
+	blocks->next = (BlockNumber) start;
+	blocks->end = Min(shared->end - blocks->next, shared->range) +
+		blocks->next;
+	return true;
 }
 
 void

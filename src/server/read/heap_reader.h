@@ -17,6 +17,7 @@
 #include "access/htup.h"
 #include "access/htup_details.h"
 #include "access/tupdesc.h"
+#include "port/atomics.h"
 #include "storage/bufmgr.h"
 #include "utils/snapshot.h"
 
@@ -58,12 +59,37 @@ page_prefetch_tuples(Page page)
  * ----------
  */
 
+/*
+ * The blocks of a relation that several processes read together, in shared
+ * memory.  Each process takes ranges of blocks until none are left, and
+ * therefore reads its blocks in ascending order.
+ */
+typedef struct SharedBlocks
+{
+	BlockNumber end;
+	BlockNumber range;			/* blocks that a process takes at once */
+	pg_atomic_uint64 next;		/* the first block that was not taken */
+} SharedBlocks;
+
+/* Initialize this for all blocks of a relation. */
+extern void shared_blocks_init(SharedBlocks *shared, Relation rel);
+
+/* Let no process take further blocks. */
+extern void shared_blocks_stop(SharedBlocks *shared);
+
+/* Was shared_blocks_stop() called? */
+extern bool shared_blocks_stopped(SharedBlocks *shared);
+
+/* Return how many blocks were taken. */
+extern BlockNumber shared_blocks_taken(SharedBlocks *shared);
+
 typedef struct HeapBlocks
 {
 	Relation	rel;			/* borrowed */
 	BufferAccessStrategy ring;
 	BlockNumber next;			/* the block to read next */
-	BlockNumber end;
+	BlockNumber end;			/* of the range that is read */
+	SharedBlocks *shared;		/* source of ranges, borrowed, or NULL */
 #ifdef PARDUMP_READ_STREAMS
 	ReadStream *stream;
 #endif
@@ -77,6 +103,23 @@ typedef struct HeapBlocks
 extern void heap_blocks_begin(HeapBlocks *blocks, Relation rel,
 							  BlockNumber start, BlockNumber end);
 
+/* The same for blocks that several processes read together. */
+extern void heap_blocks_begin_shared(HeapBlocks *blocks, Relation rel,
+									 SharedBlocks *shared);
+
+/* Take the next range of shared blocks.  Returns false if none is left. */
+extern bool heap_blocks_take_range(HeapBlocks *blocks);
+
+/* Return the number of the block to read next, or InvalidBlockNumber. */
+static inline BlockNumber
+heap_blocks_advance(HeapBlocks *blocks)
+{
+	if (unlikely(blocks->next >= blocks->end) &&
+		!heap_blocks_take_range(blocks))
+		return InvalidBlockNumber;
+	return blocks->next++;
+}
+
 /* Return the next block's buffer, pinned, or InvalidBuffer at the end. */
 static inline Buffer
 heap_blocks_next(HeapBlocks *blocks)
@@ -84,10 +127,12 @@ heap_blocks_next(HeapBlocks *blocks)
 #ifdef PARDUMP_READ_STREAMS
 	return read_stream_next_buffer(blocks->stream, NULL);
 #else
-	if (blocks->next >= blocks->end)
+	BlockNumber block = heap_blocks_advance(blocks);
+
+	if (block == InvalidBlockNumber)
 		return InvalidBuffer;
-	return ReadBufferExtended(blocks->rel, MAIN_FORKNUM, blocks->next++,
-							  RBM_NORMAL, blocks->ring);
+	return ReadBufferExtended(blocks->rel, MAIN_FORKNUM, block, RBM_NORMAL,
+							  blocks->ring);
 #endif
 }
 
