@@ -84,8 +84,9 @@ SQL
 	hold() if $databases > 1;    # the session in the database before ends
 	hold_gates($target, $db);
 	close_gate($gate);
-	# what a database may set, and must not matter
+	# what a database may set, and must not matter; but the number of workers is the database's
 	sql($target, 'postgres', "ALTER DATABASE $db SET idle_session_timeout = '1h';
+		ALTER DATABASE $db SET max_parallel_maintenance_workers = 1;
 		ALTER DATABASE $db SET statement_timeout = '1h';
 		ALTER DATABASE $db SET default_transaction_read_only = on;
 		ALTER DATABASE $db SET default_transaction_isolation = serializable");
@@ -112,7 +113,7 @@ foreach my $limit (1, 2)
 	open_gate();
 	is(end_dump($copy), 0, "--index-jobs=$limit: exit code");
 	is(value($target, $db, 'SELECT string_agg(DISTINCT what, $$;$$), count(*) FROM watching.seen'),
-		'256MB 2 local 0 30 10 6 off 0 0|4', "--index-jobs=$limit: settings");
+		'256MB 1 local 0 30 10 6 off 0 0|4', "--index-jobs=$limit: settings");
 	is(value($target, $db, 'SELECT heard FROM small'), '6 30 10 read committed', "--index-jobs=$limit: settings of workers");
 }
 

@@ -517,7 +517,6 @@ static const struct
 	int64		least;
 }			build_settings[] = {
 	{"maintenance_work_mem", NULL, 262144},
-	{"max_parallel_maintenance_workers", NULL, 2},
 	{"statement_timeout", "0"},
 	{"idle_session_timeout", "0"},
 	{"transaction_timeout", "0"},
