@@ -6,9 +6,10 @@
 #
 # Builds, starts a cluster of its own, fills a table, and creates each index again
 # and again, the ways taking turns: by the server alone, by the server with a
-# parallel worker, and by the extension.  Each command has a session of its own,
-# so that of the extension includes the comparison with the server's pages.  Prints
-# a table of medians: wall seconds, and CPU seconds of sessions and workers.
+# parallel worker, by the extension alone, and by the extension with a parallel
+# worker.  Each command has a session of its own, so those of the extension include
+# the comparison with the server's pages.  Prints a table of medians: wall seconds,
+# and CPU seconds of sessions and workers.
 # Called by root, all runs as the user postgres.
 #
 #   --rows=N            rows of the table (default 10000000)
@@ -28,6 +29,7 @@ rows=10000000
 memory=1GB
 sets=int4,int8,uuid,pair
 jobs=
+ways="server worker own own_worker"
 
 fill_table()
 {
@@ -49,10 +51,13 @@ definition_of_set()
 
 settings_of_way()
 {
+	local own="-c local_preload_libraries=pg_pardump -c pg_pardump.fast_index=on"
+
 	case $1 in
 		server) echo "-c max_parallel_maintenance_workers=0" ;;
 		worker) echo "-c max_parallel_maintenance_workers=1" ;;
-		own) echo "-c max_parallel_maintenance_workers=0 -c local_preload_libraries=pg_pardump -c pg_pardump.fast_index=on" ;;
+		own) echo "-c max_parallel_maintenance_workers=0 $own" ;;
+		own_worker) echo "-c max_parallel_maintenance_workers=1 $own" ;;
 	esac
 }
 
@@ -76,16 +81,16 @@ main()
 	fill_table
 	for set in ${sets//,/ }; do
 		for ((round = 1; round <= rounds; round++)); do
-			for way in server worker own; do
+			for way in $ways; do
 				measure_build "$set" "$way"
 			done
 		done
 	done
 	print_heading
-	perl -I"$TREE/bench" -MRuns -e '
+	ways=$ways perl -I"$TREE/bench" -MRuns -e '
 		while (<>) { my ($s, $w, $wall, $client, $cpu) = split; push @{ $v{$s}{$w}{wall} }, $wall; push @{ $v{$s}{$w}{cpu} }, $cpu }
-		printf "%-6s %-8s %8s %8s\n", qw(set way wall CPU);
-		for my $s (sort keys %v) { printf "%-6s %-8s %8.2f %8.2f\n", $s, $_, map { Runs::median(@$_) } @{ $v{$s}{$_} }{qw(wall cpu)} for qw(server worker own) }
+		printf "%-6s %-10s %8s %8s\n", qw(set way wall CPU);
+		for my $s (sort keys %v) { printf "%-6s %-10s %8.2f %8.2f\n", $s, $_, map { Runs::median(@$_) } @{ $v{$s}{$_} }{qw(wall cpu)} for split " ", $ENV{ways} }
 	' "$WORK/runs"
 }
 
