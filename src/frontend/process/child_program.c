@@ -690,9 +690,9 @@ environment_without_color(void)
  * process can be created.
  *
  * A program that reads from in_fd needs no connection.  As there may be one
- * for each file of an archive, it is started by vfork(): fork() would copy the
- * page tables of this process, whose next accesses to its memory would then
- * cause page faults.
+ * for each file of an archive, it is started by vfork(): fork() would copy
+ * the page tables of this process, whose next accesses to its memory would
+ * then cause page faults.
  */
 static pid_t
 start(const char *path, const char **args, const ChildSecrets *secrets,

@@ -13,10 +13,10 @@
  * the same hash of four bytes, the last one first, and chooses the longest
  * match.  It stops at a match that is long enough; how long that is decreases
  * with each place.  So the same places must be visited here.  It takes less
- * time because a list of places is an array of 16-bit numbers, which fits
- * into the processor's cache, instead of linked structs; because a place whose
- * match cannot be longer is recognized by one comparison of four bytes; and
- * because matches are compared in whole words.
+ * time for three reasons: a list of places is an array of 16-bit numbers,
+ * which fits into the processor's cache, instead of linked structs; a place
+ * whose match cannot be longer is recognized by one comparison of four bytes;
+ * and matches are compared in whole words.
  *
  *-------------------------------------------------------------------------
  */
