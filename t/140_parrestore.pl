@@ -7,12 +7,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
-use Pardump::Cluster qw(start_cluster has_extension dump_ok codecs tier);
+use Pardump::Cluster qw(start_cluster has_extension run_program new_path dump_ok codecs tier);
 use Pardump::Compare qw(same_database_ok);
 use Pardump::Copy qw(stock_copy sessions_left);
 use Pardump::Databases qw(prepare_for_everything start_everything archives_of_everything
   make_latin1 make_sql_ascii empty_copy);
-use Pardump::Restore qw(parrestore_ok stock_archives);
+use Pardump::Restore qw(parrestore_ok);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -39,15 +39,18 @@ my %archives = archives_of_everything();
 my $stock = stock_copy($source, 'everything', $target, $archives{custom});
 is($stock->{errors}, '', 'everything: stock restores without a message');
 
-restored_ok('everything', $stock, $archives{$_}, "stock's, $_", '-j3') foreach sort keys %archives;
+# Below the highest tier, the custom format is read below only, and one job restores one of
+# our archives instead of another one.
+my $all = tier() == 3;
+restored_ok('everything', $stock, $archives{$_}, "stock's, $_", '-j3') foreach 'directory', 'piped', $all ? 'custom' : ();
 # 145 reads archives of every codec
 my @codecs = codecs($source);
-@codecs = @codecs[ 0, -1 ] if tier() < 3;
+@codecs = @codecs[ 0, -1 ] if !$all;
 foreach my $codec (@codecs)
 {
 	my $dir = dump_ok($source, 'everything', $codec, 'pg_pardump', '-j2', "-Z$codec",
 		'--chunk-size=' . ($codec eq 'none' ? '16kB' : '128kB'));
-	restored_ok('everything', $stock, $dir, "ours, $codec", '-j4', '--index-jobs=1');
+	restored_ok('everything', $stock, $dir, "ours, $codec", '-j4', '--index-jobs=1') if $all || $codec ne 'none';
 	restored_ok('everything', $stock, $dir, 'one job', '--no-analyze') if $codec eq 'none';
 }
 
@@ -57,10 +60,12 @@ make_latin1($source);
 make_sql_ascii($source);
 foreach my $db (qw(latin1 sql_ascii))
 {
-	my $stock = stock_copy($source, $db, $target);
+	my $archive = new_path('custom');
+	run_program('pg_dump', '-Fc', '-f', $archive, '-d', $source->connstr($db));
+	my $stock = stock_copy($source, $db, $target, $archive);
 	my $dir = dump_ok($source, $db, $db, 'pg_pardump', '--chunk-size=16kB');
 	restored_ok($db, $stock, $dir, 'ours', '-j2');
-	restored_ok($db, $stock, { stock_archives($source, $db) }->{custom}, "stock's", '-j2');
+	restored_ok($db, $stock, $archive, "stock's", '-j2');
 }
 
 $source->stop;
