@@ -8,7 +8,7 @@ use lib "$FindBin::RealBin/lib";
 
 use JSON::PP;
 use Pardump::Background qw(end_dump wait_in_run children);
-use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value dump_ok nothing_left_ok);
+use Pardump::Cluster qw(start_cluster make_database run_program new_path sql value dump_ok nothing_left_ok tier);
 use Pardump::Copy qw(start_load);
 use Pardump::EventSchema qw(events_valid_ok);
 use Pardump::Restore qw(stock_archives);
@@ -108,12 +108,12 @@ like($out, qr/^table public\.leaf1 is equal \(\d+ rows\)$/m, 'a line of each par
 like($out, qr/^table public\."none" is equal \(5 rows\)$/m, 'a table without columns');
 like($out, qr/^large objects are equal \(2\)$/m, 'large objects');
 like($out, qr/^compared database "shop" with database "other":\n  6 tables, 1 sequence, 2 large objects, 24,505 rows, \S+ [kM]B read from both in \d+\.\d s\nno differences found$/m, 'the sum');
-same_ok('a database, without the extension', $other, '--no-extension', @chunks);
+same_ok('a database, without the extension', $other, '--no-extension', @chunks) if tier() == 3;
 same_ok("archive $_", $archives{$_}, @chunks) foreach sort keys %archives;
 like(same_ok('one table', $archives{ours}, '-t', 'loose'), qr/^  1 table, 500 rows, /m,
 	'one table: nothing else is compared');
 like(same_ok('not one table', $archives{directory}, '-T', 'big'), qr/^  5 tables, 1 sequence/m, 'a comparison without one table');
-same_ok('by a condition', $other, '--where=big:id <= 100');
+same_ok('by a condition', $other, '--where=big:id <= 100') if tier() == 3;
 like((compare($other, '-v', '--where=big:id <= 100'))[1], qr/^table public\.big is equal \(100 rows\)$/m, 'a comparison with --where');
 nothing_left_ok($node, $archives{ours}, 'the same');
 
@@ -185,7 +185,7 @@ differs_ok('rows, one worker, whole tables', $other, [ '--no-chunks', '--no-exte
 	my ($rc, $out) = compare($custom, '-t', 'big');
 	is($rc, 1, 'an archive of another zone: differs');
 	local $ENV{PGTZ} = 'Asia/Tokyo';
-	foreach my $place ($archive, $custom)
+	foreach my $place ($archive, tier() == 3 ? $custom : ())
 	{
 		differs_ok('an archive of another zone, with that', $place, [ @chunks, '-t', 'big' ], 1,
 			map { s/database "other"/archive "$place"/gr } @big);
@@ -317,6 +317,10 @@ my %gone = (
 	gone2 => 'table public.gone2', odd => 'table public."od.d"', fleeting => 'table s.fleeting', gone => 'table s.gone', both => 'table s.both_have',
 	gone2_seq => 'sequence public.gone2_id_seq', odd_seq => 'sequence public."od.d_x y_seq"', counter => 'sequence s.counter', gone_seq => 'sequence s.gone_id_seq');
 my $objects = 'large objects differ: 0 in database "thin", 1 in SIDE';
+# Below the highest tier, only every other one is asked of a database, for which pg_dump finds
+# what matches.
+my $all = tier() == 3;
+my $tried = 0;
 foreach my $try (
 	[ 'a table', [ '-t', 's.gone' ], qw(gone gone_seq) ],
 	[ 'a table in the search path', [ '-t', 'gone2' ], qw(gone2 gone2_seq) ],
@@ -332,8 +336,9 @@ foreach my $try (
 	[ 'a schema and large objects', [ '-n', 's', '-b' ], qw(both fleeting gone counter gone_seq objects) ])
 {
 	my ($what, $options, @only) = @$try;
+	my $with_database = $all || $tried++ % 2 == 0;
 
-	foreach my $side ([ qq(archive "$quoted"), $quoted ], [ 'database "full_one"', $full ])
+	foreach my $side ([ qq(archive "$quoted"), $quoted ], $with_database ? [ 'database "full_one"', $full ] : ())
 	{
 		my @lines = map { $_ eq 'objects' ? $objects =~ s/SIDE/$side->[0]/r : "$gone{$_} is only in $side->[0]" } @only;
 		# what a sequence whose rows are left out has is pg_dump's to say
@@ -355,7 +360,8 @@ foreach my $with ([ qq(archive "$quoted"), $quoted ], [ 'database "full_one"', $
 }
 foreach my $try ([ '-T', '*.*', '-B' ], [ '-N', '*', '-B' ])
 {
-	foreach my $with ([ qq(archive "$archives{ours}"), $archives{ours} ], [ 'database "other"', $other ])
+	my @with = ([ qq(archive "$archives{ours}"), $archives{ours} ], [ 'database "other"', $other ]);
+	foreach my $with ($all ? @with : $with[ $try->[0] eq '-N' ])
 	{
 		refused_ok(qr/error: no table of database "thin" or \Q$with->[0]\E matches the options\n.*detail: No rows, sequences or large objects were compared\./,
 			"all is left out, $with->[0], @$try", $with->[1], @$try);
