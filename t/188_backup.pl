@@ -1,5 +1,5 @@
-# pg_pardump_backup through forty nights, many of which fail: after each the
-# last good backup is there, and what has a final name is whole.
+# pg_pardump_backup through 36 nights, many of which fail: after each the last good
+# backup is there, and what has a final name is whole.
 
 use strict;
 use warnings;
@@ -7,6 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 
+use Digest::MD5 qw(md5_hex);
 use Pardump::Background qw(wait_until);
 use Pardump::Cluster qw(start_cluster make_database run_program new_path sql restore_ok line_break);
 use Pardump::Compare qw(fingerprint same_data_ok);
@@ -53,10 +54,18 @@ sub expect_backup
 	return;
 }
 
+# The bytes of the files of an archive.
+sub bytes_of { return join '', map { my $name = s/.*\///r; "$name " . md5_hex(slurp_file($_)) . "\n" } sort glob "$_[0]/*"; }
+
+# Archives that --verify has found to be sound, with their bytes.
+my %sound;
+
 # Every invariant, after every night, and how much is half done.
 sub invariants_ok
 {
 	my ($what, $half_done) = @_;
+	# a later backup may have the name of one that was removed
+	delete @sound{ grep { !-e } keys %sound };
 
 	is(scalar(my @partial = partial_backups($dir)), $half_done, "$what: what is half done");
 	foreach my $folder (sort keys %kept)
@@ -71,8 +80,14 @@ sub invariants_ok
 		is_deeply(\@halves, [], "$what: all of $folder are whole");
 		my $last = $kept{$folder}[-1] or next;
 		my $path = "$dir/$folder/$last->{name}/dump";
+		if (defined $sound{$path})
+		{
+			is(bytes_of($path), $sound{$path}, "$what: the last good one of $folder has not changed");
+			next;
+		}
 		my ($rc) = run_program('pg_pardump', "--verify=$path");
 		is($rc, 0, "$what: the last good one of $folder is sound");
+		$sound{$path} = bytes_of($path);
 		next if $folder ne 'shop';
 		my (undef, $rows) = run_program('pg_restore', '-a', '-t', 'nights', '-f', '-', $path);
 		my ($nights) = $rows =~ /^COPY [^\n]*\n(.*?)\\\.$/ms;
@@ -244,8 +259,8 @@ is(slurp_file("$outside/precious"), 'mine', 'what links lead to is left alone');
 unlink "$dir/shop/20200102T000000Z.partial", "$dir/other/20200103T000000Z.partial";
 rmdir $_ foreach "$dir/shop/20200101T000000Z", "$dir/shop/notes.partial", "$dir/other";
 
-good_nights(40 - $night);
-is($night, 40, 'forty nights');
+good_nights(36 - $night);
+is($night, 36, 'nights');
 
 # ---- modes, and a restore of the last one
 
