@@ -4,8 +4,8 @@
  *		fail.
  *
  * $SYSTEM_FAULT contains the name of the call, a space, and the end of its
- * path ("fsync toc.dat.tmp").  For fork, pipe and mmap of shared memory, the
- * number of the call follows instead ("fork 3").  Other faults:
+ * path ("fsync toc.dat.tmp").  For fork (or vfork), pipe and mmap of shared
+ * memory, the number of the call follows instead ("fork 3").  Other faults:
  *
  * "statvfs END": the call reports a file system with one free block.
  *
@@ -242,6 +242,16 @@ fork(void)
 	if (fails_count("fork", ++count))
 		return -1;
 	return REAL(pid_t (*) (void), "fork") ();
+}
+
+/*
+ * The child of the real function would return from here, and thereby change
+ * the stack of its parent.
+ */
+pid_t
+vfork(void)
+{
+	return fork();
 }
 
 int
