@@ -1,5 +1,6 @@
 # pg_parrestore --pipe and pg_pardump --verify --pipe: while a worker reads a file, the
-# commands of its next files already run (--pipe-prefetch).  Each file is read once.
+# commands of its next files already run (--pipe-prefetch).  Each file is read once.  The
+# commands of toc.dat and the manifest run at the same time.
 
 use strict;
 use warnings;
@@ -14,6 +15,7 @@ use Pardump::Cluster qw(start_cluster make_database run_program new_path value s
 use Pardump::Command qw(data_files system_faults);
 use Pardump::Compare qw(fingerprint same_data_ok);
 use Pardump::Copy qw(start_load no_temp_files_ok sessions_left);
+use Pardump::Manifest qw($manifest_name);
 use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -241,11 +243,13 @@ my @stock_order = reading_order('jobs', $stock, 'pg_parrestore', '-d', $node->co
 }
 
 # A command that cannot be started early is started when its file is needed.  The first child
-# processes return toc.dat, verify the archive, and return the first file.
-foreach my $try ([ 3, 1, qr/error: could not create child process: / ], [ 4, 0, qr/detail: Files are read without checksums\.\n\z/ ])
+# processes return the manifest and toc.dat, verify the archive, and return the first file.
+my $without = qr/detail: Files are read without checksums\.\n\z/;
+foreach my $try ([ $stock, 1, 0, $without ], [ $ours, 1, 0, qr/\A\z/ ], [ $stock, 2, 1, qr/error: could not create child process: / ],
+	[ $stock, 4, 1, qr/error: could not create child process: / ], [ $stock, 5, 0, $without ])
 {
-	my ($n, $want, $message) = @$try;
-	my ($rc, undef, $err) = run_program('env', 'LD_PRELOAD=' . system_faults(), "SYSTEM_FAULT=fork $n", 'pg_pardump', '--verify', "--pipe=exec cat $stock/%f");
+	my ($dir, $n, $want, $message) = @$try;
+	my ($rc, undef, $err) = run_program('env', 'LD_PRELOAD=' . system_faults(), "SYSTEM_FAULT=fork $n", 'pg_pardump', '--verify', "--pipe=exec cat $dir/%f");
 	is($rc, $want, "no child process $n: exit code");
 	like($err, $message, "no child process $n: message");
 }
@@ -329,6 +333,34 @@ foreach my $what ('large objects', '--verify')
 	cmp_ok(most_at_a_time($gates), '>', 10, "$what: number of commands at the same time");
 	is_deeply([ sort map { $_->{file} } starts($gates) ], [ grep { /\.dat$/ } data_files($objects) ], "$what: each file is read once");
 	same_data_ok($objects_data, fingerprint($node, $db), $what) if !$verify;
+}
+
+# ---- toc.dat and the manifest: the command of toc.dat ends when that of the manifest has begun
+
+# toc.dat and the manifest as commands that wait for each other; the manifest prints a message
+sub begins_together
+{
+	my ($dir, $log) = @_;
+	return "f=%f; case \$f in toc.dat) echo toc >>$log; until [ -e $log.manifest ]; do sleep 0.02; done; echo end >>$log;;"
+	  . " $manifest_name) echo manifest >>$log; : >$log.manifest; echo about the manifest >&2;; esac; exec cat $dir/\$f";
+}
+
+foreach my $try ([ 'ours', $ours, qr/\Aabout the manifest\n\z/ ], [ 'stock', $stock, qr/\A[^\n]*warning: [^\n]* has no manifest\n[^\n]*detail: Files are read without checksums\.\n\z/ ])
+{
+	my ($what, $dir, $messages) = @$try;
+	foreach my $program ([ 'pg_parrestore', '-d', $node->connstr(new_copy()) ], [ 'pg_pardump', '--verify' ], [ 'pg_parrestore', '-l' ])
+	{
+		my $log = new_path('log');
+		my ($rc, undef, $err) = run_program(@$program, '--retries=0', '--pipe=' . begins_together($dir, $log));
+		is($rc, 0, "toc.dat and the manifest, $what, @$program[0, 1]: exit code");
+		like($err, $messages, "toc.dat and the manifest, $what, @$program[0, 1]: messages");
+	}
+}
+{
+	my $log = new_path('log');
+	append_to_file("$log.manifest", '');
+	my ($rc) = run_program('pg_parrestore', '-d', $node->connstr(new_copy()), '--pipe-prefetch=0', '--pipe=' . begins_together($ours, $log));
+	is($rc . slurp_file($log), "0toc\nend\nmanifest\n", '--pipe-prefetch=0: the manifest is read after toc.dat');
 }
 
 # ---- options

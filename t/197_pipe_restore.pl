@@ -36,9 +36,10 @@ foreach my $codec (codecs($node))
 		my $log = new_path('log');
 		my $err = piped_ok(pipe_copy(), $what, "echo %f >>$log; exec cat $dir/%f", '-j3');
 		like($err, $program eq 'pg_pardump' ? qr/^\z/ : $no_manifest, "$what: messages");
-		my @read = split /\n/, slurp_file($log);
-		my @first = ('toc.dat', $program eq 'pg_pardump' ? $manifest_name : ());
-		is_deeply([ @read[ 0 .. $#first ] ], \@first, "$what: toc.dat and the manifest are read first");
+		# if there is no manifest, its command is ended, perhaps before it has written its line
+		my @read = grep { $program eq 'pg_pardump' || $_ ne $manifest_name } split /\n/, slurp_file($log);
+		my @first = ($program eq 'pg_pardump' ? $manifest_name : (), 'toc.dat');
+		is_deeply([ sort @read[ 0 .. $#first ] ], \@first, "$what: toc.dat and the manifest are read first");
 		# an empty object without a manifest may be a missing file
 		my @again = $program eq 'pg_dump' && $codec ne 'gzip' ? grep { !-s "$dir/$_" } data_files($dir) : ();
 		is_deeply([ sort @read ], [ sort @first, data_files($dir), @again ], "$what: each file is read once");
@@ -53,7 +54,8 @@ my $stock_plain = $archives{'pg_dump none'};
 
 my $seen = new_path('seen');
 my $temp = temp_dir();
-piped_ok(pipe_copy(), 'local files', <<"SH");
+# the command of the manifest runs after toc.dat was read
+piped_ok(pipe_copy(), 'local files', <<"SH", '--pipe-prefetch=0');
 find $temp/pg_pardump.* -printf '%%y %%m %%P %%s\\n' >>$seen 2>/dev/null; cat $ours/%f
 SH
 is_deeply([ grep { !/^d 700  / && !/^f 600 (?:database\/)?toc\.dat / } split /\n/, slurp_file($seen) ], [], 'only toc.dat is stored locally, in a private directory');
@@ -114,7 +116,7 @@ foreach my $evil (q{a'$(touch pwned)"`touch pwned`;touch pwned;'.dat}, '-n.dat',
 		like($said, qr/error: "[^\n]*$invalid/, "$what, --verify: message");
 		is_deeply([ glob "$here/*" ], [], "$what: nothing is executed");
 	}
-	is_deeply([ grep { !/^(?:\d+\.dat|toc\.dat|blobs\w*\.toc|blob_\d+\.dat)$/ } split /\n/, slurp_file($log) ], [], "$what: commands get only harmless names");
+	is_deeply([ grep { !/^(?:\d+\.dat|toc\.dat|\Q$manifest_name\E|blobs\w*\.toc|blob_\d+\.dat)$/ } split /\n/, slurp_file($log) ], [], "$what: commands get only harmless names");
 }
 # the same in a manifest
 {
@@ -165,7 +167,7 @@ my $logged = "echo %f >>$log; cat $ours/%f";
 	my ($list_rc, $list, $list_err) = run_program('pg_parrestore', '-l', "--pipe=$logged");
 	is("$list_rc$list_err", '0', '-l: exit code');
 	is($list, (run_program('pg_restore', '-l', $ours))[1], '-l: the same list as that of pg_restore');
-	is(slurp_file($log), "toc.dat\n$manifest_name\n", '-l: only toc.dat and the manifest are read');
+	is_deeply([ sort split /\n/, slurp_file($log) ], [ $manifest_name, 'toc.dat' ], '-l: only toc.dat and the manifest are read');
 	no_temp_files_ok('-l');
 	($rc) = run_program('pg_parrestore', '-l', '-t', 'small', "--pipe=cat /nowhere/%f", '--retries=0');
 	is($rc, 1, '-l of a missing archive: exit code');
@@ -179,7 +181,7 @@ my $logged = "echo %f >>$log; cat $ours/%f";
 		($rc, undef, $err) = pipe_into($db, $logged, @$options);
 		is("$rc$err", '0', "$options->[0]: exit code");
 		is(value($node, $db, 'SELECT count(*) FROM small'), 1000, "$options->[0]: rows");
-		is(slurp_file($log), "toc.dat\n$manifest_name\n" . table_file($ours, 'small') . "\n", "$options->[0]: only the selected file is read");
+		is_deeply([ sort split /\n/, slurp_file($log) ], [ table_file($ours, 'small'), $manifest_name, 'toc.dat' ], "$options->[0]: only the selected file is read");
 	}
 }
 unlink $log;

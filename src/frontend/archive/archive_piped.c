@@ -57,23 +57,20 @@ is_of_manifest(const Manifest *manifest, const char *text, size_t len)
 }
 
 /*
- * Read toc.dat and the manifest once.  Returns the cause of an error, owned,
- * or NULL.  *error is the error, or NULL if it has no other text.
+ * Read toc.dat, and the manifest, whose command may run already.  See
+ * read_piped().
  */
 static char *
-read_piped(Archive *archive, char **error)
+read_both(Archive *archive, CommandReader *manifest, char **error)
 {
 	ArchiveCommands *commands = archive->commands;
 	pg_checksum_context identity;
 	size_t		len;
 	char	   *owned_problem;
 	const char *problem;
-	char	   *text;
+	char	   *text = archive_read_all(archive, TOC_NAME, &len,
+										&owned_problem);
 
-	/* do not compare toc.dat with the manifest of an earlier attempt */
-	archive->manifest = NULL;
-	*error = NULL;
-	text = archive_read_all(archive, TOC_NAME, &len, &owned_problem);
 	if (text == NULL)
 		return owned_problem;
 	store_toc(archive, text, len);
@@ -90,7 +87,7 @@ read_piped(Archive *archive, char **error)
 	checksum_begin(&identity, CHECKSUM_TYPE_SHA256);
 	checksum_add(&identity, text, len);
 	if (toc_has_mark(archive->toc))
-		owned_problem = archive_read_manifest(archive, &identity);
+		owned_problem = archive_read_manifest(archive, manifest, &identity);
 	if (owned_problem)
 		*error = psprintf("could not read the manifest of archive \"%s\"", archive->path);
 	if (archive->manifest && !is_of_manifest(archive->manifest, text, len))
@@ -99,6 +96,33 @@ read_piped(Archive *archive, char **error)
 	free(text);
 	commands->identity = checksum_end_hex(&identity);
 	return owned_problem;
+}
+
+/*
+ * Read toc.dat and the manifest once.  Returns the cause of an error, owned,
+ * or NULL.  *error is the error, or NULL if it has no other text.
+ *
+ * The command of the manifest starts before toc.dat shows whether there is a
+ * manifest.  If there is none, the command is ended, and its messages and its
+ * failure are ignored.
+ */
+static char *
+read_piped(Archive *archive, char **error)
+{
+	CommandReader *manifest = NULL;
+	char	   *problem;
+
+	/* do not compare toc.dat with the manifest of an earlier attempt */
+	archive->manifest = NULL;
+	*error = NULL;
+	if (archive->commands->most_early > 0)
+		manifest = command_reader_new(&archive->commands->command,
+									  MANIFEST_NAME, NULL, NULL,
+									  COMMAND_MAY_FAIL);
+	problem = read_both(archive, manifest, error);
+	if (manifest)
+		command_reader_free(manifest);
+	return problem;
 }
 
 Archive *
@@ -226,7 +250,7 @@ copy_piped(const Archive *archive, const char *old_name, const char *name)
 {
 	const ReadCommand *command = &archive->commands->command;
 	CommandReader *reader = command_reader_new(command, name, old_name, NULL,
-											   false);
+											   COMMAND_IS_NEEDED);
 	char		buf[8192];
 	ssize_t		len;
 	char	   *problem = NULL;

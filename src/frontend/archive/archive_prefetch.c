@@ -86,7 +86,7 @@ prefetch_of(const Archive *archive)
  */
 static CommandReader *
 start_command(const Archive *archive, const char *path,
-			  const ManifestFile *want, bool early)
+			  const ManifestFile *want, CommandUse use)
 {
 	ExpectedBytes expected = {0};
 
@@ -98,7 +98,7 @@ start_command(const Archive *archive, const char *path,
 		expected.checksum_len = want->checksum_len;
 	}
 	return command_reader_new(&archive->commands->command, path, NULL,
-							  want ? &expected : NULL, early);
+							  want ? &expected : NULL, use);
 }
 
 /* Remove the commands from "first" to before "end", and end them. */
@@ -196,7 +196,8 @@ start_next(const Archive *archive, uint64 bytes)
 		command->path = file.path;
 		command->bytes = file.want ? file.want->stored_bytes : 0;
 		command->job = prefetch->last_job;
-		command->reader = start_command(archive, file.path, file.want, true);
+		command->reader = start_command(archive, file.path, file.want,
+										COMMAND_IS_EARLY);
 		bytes += command->bytes;
 		if (command->reader)
 			prefetch->n++;
@@ -283,7 +284,7 @@ archive_prefetch_open(const Archive *archive, const char *path,
 	bool		is_early = reader != NULL;
 
 	if (reader == NULL)
-		reader = start_command(archive, path, want, false);
+		reader = start_command(archive, path, want, COMMAND_IS_NEEDED);
 	if (prefetch == NULL)
 		return reader;
 	command_reader_watch(reader, archive_prefetch_progress,

@@ -74,12 +74,10 @@ archive_read_open(const Archive *archive, const char *name,
 	return fd < 0 ? NULL : data_reader_new_file(fd, method);
 }
 
-char *
-archive_read_all(const Archive *archive, const char *name, size_t *len,
-				 char **problem)
+/* Read all of a file, as archive_read_all() does. */
+static char *
+read_all(CommandReader *reader, size_t *len, char **problem)
 {
-	CommandReader *reader = archive_prefetch_open(archive, name, archive->manifest ?
-												  manifest_find(archive->manifest, name) : NULL);
 	PQExpBufferData text = buffer_new();
 	char		buf[8192];
 	ssize_t		got;
@@ -92,7 +90,6 @@ archive_read_all(const Archive *archive, const char *name, size_t *len,
 		(void) buffer_text(&text);
 	}
 	*problem = got < 0 ? pg_strdup(command_reader_error(reader)) : NULL;
-	command_reader_free(reader);
 	*len = text.len;
 	if (*problem == NULL)
 		return text.data;
@@ -101,13 +98,26 @@ archive_read_all(const Archive *archive, const char *name, size_t *len,
 }
 
 char *
-archive_read_manifest(Archive *archive, pg_checksum_context *identity)
+archive_read_all(const Archive *archive, const char *name, size_t *len,
+				 char **problem)
+{
+	CommandReader *reader = archive_prefetch_open(archive, name, archive->manifest ?
+												  manifest_find(archive->manifest, name) : NULL);
+	char	   *text = read_all(reader, len, problem);
+
+	command_reader_free(reader);
+	return text;
+}
+
+char *
+archive_read_manifest(Archive *archive, CommandReader *reader,
+					  pg_checksum_context *identity)
 {
 	size_t		len;
 	char	   *owned_problem;
 	const char *problem;
-	char	   *text = archive_read_all(archive, MANIFEST_NAME, &len,
-										&owned_problem);
+	char	   *text = reader ? read_all(reader, &len, &owned_problem) :
+		archive_read_all(archive, MANIFEST_NAME, &len, &owned_problem);
 
 	if (text == NULL)
 		return owned_problem;

@@ -55,11 +55,12 @@ extern char *archive_read_all(const Archive *archive, const char *name,
 							  size_t *len, char **problem);
 
 /*
- * Run the command for the manifest once, and set archive->manifest.  Adds the
- * text to the checksum in identity, unless that is NULL.  Returns the cause
- * of an error, owned, or NULL.
+ * Run the command for the manifest once, and set archive->manifest.  The
+ * reader is that of the command, borrowed, or NULL if the command has not
+ * started.  Adds the text to the checksum in identity, unless that is NULL.
+ * Returns the cause of an error, owned, or NULL.
  */
-extern char *archive_read_manifest(Archive *archive,
+extern char *archive_read_manifest(Archive *archive, CommandReader *reader,
 								   pg_checksum_context *identity);
 
 /*

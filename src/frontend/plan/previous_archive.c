@@ -296,7 +296,7 @@ read_manifest(Archive *archive)
 	char	   *problem;
 
 	checksum_begin(&identity, CHECKSUM_TYPE_SHA256);
-	problem = archive_read_manifest(archive, &identity);
+	problem = archive_read_manifest(archive, NULL, &identity);
 	archive->commands->identity = checksum_end_hex(&identity);
 	return problem;
 }

@@ -40,6 +40,8 @@ struct CommandReader
 	pg_checksum_context checksum;
 	pid_t		pid;			/* 0 when the command has ended */
 	int			fd;
+	int			held_fd;		/* messages that are not passed on yet; -1 =
+								 * none are held back */
 	uint64		n_read;
 	bool		at_end;
 	char	   *error;
@@ -74,7 +76,7 @@ command_reader_note(const CommandReader *reader)
 CommandReader *
 command_reader_new(const ReadCommand *command, const char *name,
 				   const char *old_name, const ExpectedBytes *expected,
-				   bool early)
+				   CommandUse use)
 {
 	CommandReader *reader = pg_malloc0(sizeof(CommandReader));
 	const char *args[] = {"sh", "-c", NULL, NULL};
@@ -87,6 +89,7 @@ command_reader_new(const ReadCommand *command, const char *name,
 	 */
 	int			nothing = open(DEVNULL, O_WRONLY | O_CLOEXEC);
 	int			fds[2];
+	int			err[2] = {-1, command->err_fd};
 
 	if (nothing < 0)
 		pg_fatal("could not open file \"%s\": %m", DEVNULL);
@@ -100,13 +103,22 @@ command_reader_new(const ReadCommand *command, const char *name,
 	}
 	args[2] = reader->text = sink_pipe_command(command->pattern, name, old_name);
 	child_program_pipe(fds);
+	if (use == COMMAND_MAY_FAIL)
+	{
+		child_program_pipe(err);
+		if (fcntl(err[0], F_SETFL, O_NONBLOCK) < 0)
+			pg_fatal("could not create pipe: %m");
+	}
 	reader->pid = child_program_start_asked("/bin/sh", args, nothing, fds[1],
-											command->err_fd);
-	if (reader->pid < 0 && !early)
+											err[1]);
+	if (reader->pid < 0 && use == COMMAND_IS_NEEDED)
 		pg_fatal("could not create child process: %m");
 	close(nothing);
 	close(fds[1]);
+	if (use == COMMAND_MAY_FAIL)
+		close(err[1]);
 	reader->fd = fds[0];
+	reader->held_fd = err[0];
 	if (reader->pid > 0)
 		return reader;
 	reader->pid = 0;
@@ -165,6 +177,22 @@ is_stalled(CommandReader *reader, int64 since)
 		clock_monotonic_ms() - since >= (int64) (limit * 1000);
 }
 
+/* The capacity of a pipe. */
+#define MESSAGE_BYTES 65536
+
+/* Pass on messages that were held back. */
+static void
+show_held(CommandReader *reader)
+{
+	char		text[MESSAGE_BYTES];
+	ssize_t		len = reader->held_fd < 0 ? 0 :
+		read(reader->held_fd, text, sizeof(text));
+	ssize_t		written pg_attribute_unused();
+
+	if (len > 0)
+		written = write(reader->command->err_fd, text, len);
+}
+
 /* Like read(), but sets the reader's error if it returns -1. */
 static ssize_t
 wait_for_bytes(CommandReader *reader, void *buf, size_t size)
@@ -180,6 +208,7 @@ wait_for_bytes(CommandReader *reader, void *buf, size_t size)
 		interrupt_check();
 		if (ready < 0 && errno != EINTR)
 			pg_fatal("%s() failed: %m", "poll");
+		show_held(reader);
 		if (ready <= 0)
 			continue;
 		len = read(reader->fd, buf, size);
@@ -210,6 +239,7 @@ check_status(CommandReader *reader)
 	while (!child_process_wait_asked(reader->pid, &status, LOOK_AGAIN_MS))
 	{
 		interrupt_check();
+		show_held(reader);
 		if (!is_stalled(reader, since))
 			continue;
 		command_reader_fail(reader, "command for file \"%s\" did not exit within " UINT64_FORMAT " s after its last data",
@@ -291,6 +321,9 @@ command_reader_read(CommandReader *reader, void *buf, size_t size)
 	ssize_t		len = reader->error ? -1 : reader->at_end ? 0 :
 		read_some(reader, buf, size);
 
+	/* the last messages come before those about the failure */
+	if (len <= 0)
+		show_held(reader);
 	/* the commands of several files may have started before this read */
 	if (len <= 0 || reader->n_read == (uint64) len)
 		command_reader_note(reader);
@@ -309,6 +342,8 @@ command_reader_free(CommandReader *reader)
 	if (reader->pid != 0)
 		child_process_end_asked(reader->pid);
 	close(reader->fd);
+	if (reader->held_fd >= 0)
+		close(reader->held_fd);
 	free(reader->name);
 	free(reader->text);
 	free(reader->error);

@@ -36,17 +36,28 @@ typedef struct ExpectedBytes
 
 typedef struct CommandReader CommandReader;
 
+/* When the output of a command is read. */
+typedef enum CommandUse
+{
+	COMMAND_IS_NEEDED,			/* now */
+	COMMAND_IS_EARLY,			/* later */
+	COMMAND_MAY_FAIL			/* later, unless the file is found to be
+								 * missing: the command's messages are passed
+								 * on only when its output is read */
+} CommandUse;
+
 /*
  * Start the command that returns the file with this name.  If old_name is not
  * NULL, it is substituted for %o in the command.  The command and the
  * expected bytes, which may be NULL, are borrowed.  If no process can be
- * created, returns NULL if "early" is set, otherwise exits with a message.
+ * created, exits with a message if the command is needed, otherwise returns
+ * NULL.
  */
 extern CommandReader *command_reader_new(const ReadCommand *command,
 										 const char *name,
 										 const char *old_name,
 										 const ExpectedBytes *expected,
-										 bool early);
+										 CommandUse use);
 
 /*
  * Treat more than this number of bytes as an error, if the size of the file
