@@ -295,6 +295,22 @@ foreach my $try ([ $stock, 1, 0, $without ], [ $ours, 1, 0, qr/\A\z/ ], [ $stock
 	is(most_at_a_time($gates), 2, 'the last jobs: number of commands at the same time');
 }
 
+# With a manifest, a worker reserves the last job when it will have read its file before a
+# command could return data, which takes as long as for toc.dat.
+{
+	my $n = 3;
+	make_tables('last', 0, join ';', map { "CREATE TABLE t$_ AS SELECT repeat('x', 1000) FROM generate_series(1, 900)" } 1 .. $n);
+	my $dir = dump_ok($node, 'last', 'the last job', 'pg_pardump', '-Z0');
+	my $log = new_path('log');
+	my $db = new_copy();
+	my $begun = "grep -c . $log";
+	my ($rc, undef, $err) = run_program('pg_parrestore', '-d', $node->connstr($db), '-j2', '--retries=0',
+		"--pipe=f=%f; case \$f in toc.dat) sleep 2;; *.json) ;; *) echo \$f >>$log; head -c 600000 $dir/\$f; until [ \$($begun) = $n ]; do sleep 0.02; done; exec tail -c +600001 $dir/\$f;; esac; exec cat $dir/\$f");
+	is("$rc$err", '0', 'the last job, with a manifest: its command starts while the first files are read');
+	is_deeply([ sort split /\n/, slurp_file($log) ], [ data_files($dir) ], 'the last job, with a manifest: each file is read once');
+	same_data_ok(fingerprint($node, 'last'), fingerprint($node, $db), 'the last job, with a manifest');
+}
+
 # ---- without a manifest, a worker whose file turns out to be long releases its next jobs
 
 {

@@ -19,6 +19,9 @@ typedef struct ArchiveCommands
 	int			retries;
 	int			most_early;		/* limit for commands that a worker starts
 								 * early */
+	int64		latency_ms;		/* time until the command that
+								 * archive_read_all() has read last had
+								 * returned its first byte */
 	ArchivePrefetch *prefetch;	/* see archive_prefetch.h; NULL = this process
 								 * starts no commands early */
 	char	   *directory;		/* private directory with toc.dat, until

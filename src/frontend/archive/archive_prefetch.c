@@ -10,6 +10,11 @@
  * started, the worker starts none early until its next job, and then begins
  * with one again.
  *
+ * The last jobs are too few for all workers to reserve some.  A worker
+ * reserves one of them if it will have read its current file before the
+ * command can return a byte.  Another worker that is ready earlier would have
+ * to wait for the command, too.
+ *
  * If a command waits too long for its reader, its store may close the
  * connection.  And other workers cannot do the jobs that this worker has
  * reserved.  So a command is not started early if more than PREFETCH_BYTES
@@ -18,6 +23,7 @@
 #include "base/fe_compat.h"
 
 #include "archive/archive_prefetch.h"
+#include "base/clock.h"
 #include "options/options.h"
 #include "process/child_program.h"
 #include "process/worker_process.h"
@@ -52,9 +58,12 @@ struct ArchivePrefetch
 								 * was not started */
 	bool		no_more;		/* no job could be reserved during the current
 								 * file */
+	bool		no_last;		/* nor one of the last jobs */
 	bool		is_early;		/* the command of the current file was started
 								 * early */
 	char	   *path;			/* current file */
+	int64		start_ms;		/* when its first bytes were read; 0 = none
+								 * were read */
 	const ManifestFile *want;
 };
 
@@ -152,7 +161,7 @@ take_command(const Archive *archive, const char *path)
  * not known.
  */
 static bool
-next_file(ArchivePrefetch *prefetch, PrefetchFile *file)
+next_file(ArchivePrefetch *prefetch, PrefetchFile *file, bool last)
 {
 	int			job;
 
@@ -166,33 +175,53 @@ next_file(ArchivePrefetch *prefetch, PrefetchFile *file)
 				return true;
 			free(file->path);
 		}
-		job = worker_process_reserve_job();
+		job = worker_process_reserve_job(last);
 		if (job == NO_JOB)
 			break;
 		prefetch->last_job = job;
 		prefetch->next_file = 0;
 	}
 	prefetch->no_more = true;
+	prefetch->no_last |= last;
 	return false;
 }
 
 /*
- * Start commands of the next files.  This number of bytes of the current file
- * is still to be read.
+ * Will the worker have read these bytes before a command that starts now
+ * returns its first byte?  The first half of the current file shows how fast
+ * it reads: the very first bytes only fill buffers.
+ */
+static bool
+ends_soon(const Archive *archive, uint64 n_read, uint64 bytes)
+{
+	const ArchivePrefetch *prefetch = prefetch_of(archive);
+
+	return n_read > 0 && n_read * 2 >= prefetch->want->stored_bytes &&
+		(double) (clock_monotonic_ms() - prefetch->start_ms) * bytes / n_read <=
+		archive->commands->latency_ms;
+}
+
+/*
+ * Start commands of the next files.  n_read bytes of the current file were
+ * read, and this number of bytes is still to be read.
  */
 static void
-start_next(const Archive *archive, uint64 bytes)
+start_next(const Archive *archive, uint64 n_read, uint64 bytes)
 {
 	ArchivePrefetch *prefetch = prefetch_of(archive);
+	StartedCommand *command;
 	PrefetchFile file;
 
 	for (int i = 0; i < prefetch->n; i++)
 		bytes += prefetch->started[i].bytes;
-	while (prefetch->n < prefetch->window && !prefetch->no_more &&
-		   bytes <= PREFETCH_BYTES && next_file(prefetch, &file))
+	while (prefetch->n < prefetch->window && bytes <= PREFETCH_BYTES)
 	{
-		StartedCommand *command = &prefetch->started[prefetch->n];
+		bool		last = !prefetch->no_last &&
+			ends_soon(archive, n_read, bytes);
 
+		if ((prefetch->no_more && !last) || !next_file(prefetch, &file, last))
+			break;
+		command = &prefetch->started[prefetch->n];
 		command->path = file.path;
 		command->bytes = file.want ? file.want->stored_bytes : 0;
 		command->job = prefetch->last_job;
@@ -246,8 +275,10 @@ archive_prefetch_progress(void *arg, uint64 n_read)
 	const Archive *archive = arg;
 	ArchivePrefetch *prefetch = prefetch_of(archive);
 
+	if (prefetch->start_ms == 0)
+		prefetch->start_ms = clock_monotonic_ms();
 	if (prefetch->want)
-		start_next(archive, prefetch->want->stored_bytes - n_read);
+		start_next(archive, n_read, prefetch->want->stored_bytes - n_read);
 	else if (n_read > PREFETCH_BYTES)
 		release_jobs(prefetch);
 }
@@ -293,8 +324,9 @@ archive_prefetch_open(const Archive *archive, const char *path,
 	free(prefetch->path);
 	prefetch->path = pg_strdup(path);
 	prefetch->want = want;
-	prefetch->no_more = false;
-	start_next(archive, want ? want->stored_bytes : 0);
+	prefetch->start_ms = 0;
+	prefetch->no_more = prefetch->no_last = false;
+	start_next(archive, 0, want ? want->stored_bytes : 0);
 	return reader;
 }
 

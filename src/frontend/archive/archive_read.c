@@ -105,6 +105,7 @@ archive_read_all(const Archive *archive, const char *name, size_t *len,
 												  manifest_find(archive->manifest, name) : NULL);
 	char	   *text = read_all(reader, len, problem);
 
+	archive->commands->latency_ms = command_reader_latency_ms(reader);
 	command_reader_free(reader);
 	return text;
 }

@@ -436,14 +436,15 @@ worker_pool_begin_job(WorkerPool *pool)
 /*
  * Reserve a job for the worker, and send it the answer.  A reserved job waits
  * for this worker even if another worker becomes ready earlier.  So enough
- * jobs must be left for all other workers to reserve as many.  A job that is
- * not reservable may itself wait for jobs before it, so its worker gets none.
+ * jobs must be left for all other workers to reserve as many, unless this
+ * worker will be ready soon ("last").  A job that is not reservable may
+ * itself wait for jobs before it, so its worker gets none.
  */
 static void
-reserve_job(WorkerPool *pool, Worker *worker)
+reserve_job(WorkerPool *pool, Worker *worker, bool last)
 {
 	int			n_left = pool->task->n_reservable - pool->n_begun;
-	int			n_others = pool->n_workers - 1;
+	int			n_others = last ? 0 : pool->n_workers - 1;
 	int			job = NO_JOB;
 
 	/* a worker that has no job yet needs one more */
@@ -484,12 +485,14 @@ serve(WorkerPool *pool, Worker *worker)
 		return;
 	}
 	worker_process_show_words(worker->process);
-	if (job == RESERVE_JOB || job == RELEASE_JOBS)
+	if (job == RESERVE_JOB || job == RESERVE_LAST_JOB)
 	{
-		if (job == RESERVE_JOB)
-			reserve_job(pool, worker);
-		else
-			release_jobs(pool, worker);
+		reserve_job(pool, worker, job == RESERVE_LAST_JOB);
+		return;
+	}
+	if (job == RELEASE_JOBS)
+	{
+		release_jobs(pool, worker);
 		return;
 	}
 

@@ -85,9 +85,9 @@ take_next_job(int32 *job)
 }
 
 int
-worker_process_reserve_job(void)
+worker_process_reserve_job(bool last)
 {
-	int32		job = RESERVE_JOB;
+	int32		job = last ? RESERVE_LAST_JOB : RESERVE_JOB;
 
 	if (n_reserved == WORKER_MOST_RESERVED)
 		return NO_JOB;

@@ -8,11 +8,12 @@
  *						REFUSED for the current one.  The worker is ready.
  *	leader to worker	int32: a job, or NO_JOB: there are no more jobs, exit.
  *
- * While a worker does a job, it can send RESERVE_JOB.  The leader answers
- * with a job that this worker will do later, or with NO_JOB.  A worker that
- * is ready and has reserved jobs begins with the first of them, and the
- * leader sends no job.  The leader does not answer RELEASE_JOBS either: the
- * reserved jobs of the worker may then be given to any worker.
+ * While a worker does a job, it can send RESERVE_JOB or RESERVE_LAST_JOB.
+ * The leader answers with a job that this worker will do later, or with
+ * NO_JOB.  A worker that is ready and has reserved jobs begins with the first
+ * of them, and the leader sends no job.  The leader does not answer
+ * RELEASE_JOBS either: the reserved jobs of the worker may then be given to
+ * any worker.
  *
  * The end of the stream means that the other side has ended.  Then a worker
  * exits at once, and the leader finds out why the worker ended.
@@ -101,6 +102,7 @@ typedef struct WorkerTask
 #define REFUSED (-2)
 #define RESERVE_JOB (-3)
 #define RELEASE_JOBS (-4)
+#define RESERVE_LAST_JOB (-5)
 #define NO_STEP (-1)
 
 /* A worker can reserve this number of jobs. */
@@ -162,9 +164,11 @@ extern bool worker_process_is_this(void);
 /*
  * In a worker that does a job: reserve a job, which this worker will do after
  * the current job and the jobs that it has reserved before.  Returns NO_JOB
- * if there are too few jobs for all workers to reserve as many.
+ * if there are too few jobs for all workers to reserve as many.  With "last",
+ * one job that no worker will need at once is enough.  So use it only if the
+ * worker will begin with the job soon.
  */
-extern int	worker_process_reserve_job(void);
+extern int	worker_process_reserve_job(bool last);
 
 /* In a worker: release all reserved jobs, so that other workers do them. */
 extern void worker_process_release_jobs(void);

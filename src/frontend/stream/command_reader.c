@@ -42,6 +42,8 @@ struct CommandReader
 	int			fd;
 	int			held_fd;		/* messages that are not passed on yet; -1 =
 								 * none are held back */
+	int64		start_ms;		/* clock_monotonic_ms() */
+	int64		latency_ms;		/* until the first byte was read */
 	uint64		n_read;
 	bool		at_end;
 	char	   *error;
@@ -119,11 +121,18 @@ command_reader_new(const ReadCommand *command, const char *name,
 		close(err[1]);
 	reader->fd = fds[0];
 	reader->held_fd = err[0];
+	reader->start_ms = clock_monotonic_ms();
 	if (reader->pid > 0)
 		return reader;
 	reader->pid = 0;
 	command_reader_free(reader);
 	return NULL;
+}
+
+int64
+command_reader_latency_ms(const CommandReader *reader)
+{
+	return reader->latency_ms;
 }
 
 bool
@@ -285,6 +294,8 @@ read_some(CommandReader *reader, void *buf, size_t size)
 
 	if (len > 0)
 	{
+		if (reader->n_read == 0)
+			reader->latency_ms = clock_monotonic_ms() - reader->start_ms;
 		reader->n_read += len;
 		if (reader->is_known)
 			checksum_add(&reader->checksum, buf, len);

@@ -78,6 +78,12 @@ extern ssize_t command_reader_read(CommandReader *reader, void *buf,
 extern const char *command_reader_error(const CommandReader *reader);
 
 /*
+ * Returns the time from the start of the command until its first byte was
+ * read; 0 if none was read.
+ */
+extern int64 command_reader_latency_ms(const CommandReader *reader);
+
+/*
  * Has the command written bytes that were not read yet, or closed its output?
  */
 extern bool command_reader_is_ready(const CommandReader *reader);
