@@ -179,7 +179,7 @@ sql($node, 'workers', 'CREATE TABLE large (a int4 NOT NULL, b int8 NOT NULL, t t
 	INSERT INTO large SELECT i, i * 7919::int8 % 1300021, md5(i::text) FROM generate_series(1, 400000) i');
 foreach my $columns ('(a)', '(b)', '(b DESC, a)', '(t)')
 {
-	my $session = builder(4, memory => '1MB');
+	my $session = builder(4);
 	$session->query(q{SET maintenance_work_mem = '1MB'});
 	sql($node, 'workers', "DROP INDEX IF EXISTS theirs; CREATE INDEX theirs ON large $columns");
 	my ($result, $n_rows) = build_with_workers($session, 'ours', "CREATE INDEX ours ON large $columns");

@@ -667,10 +667,13 @@ key_layout(const IndexKey *key)
 {
 	uint64		layout = key_sum_mix(key->max_words, key->place_bits);
 
+	layout = key_sum_mix(layout, key->n_words);
 	for (int i = 0; i < key->n_columns; i++)
 	{
 		const KeyColumn *column = &key->columns[i];
 
+		layout = key_sum_mix(layout, column->nullable | column->descending << 1 |
+							 column->nulls_first << 2);
 		layout = key_sum_mix(layout, column->n_ranks);
 		for (int j = 0; j < column->n_ranks; j++)
 			layout = key_sum_mix(layout, column->by_rank[j]);

@@ -66,6 +66,16 @@
 
 #define REASON_BYTES 128
 
+/*
+ * A worker loads the library from its file.  An upgrade may have replaced
+ * that file since the leader loaded it, so both compare these numbers.
+ * Increment the version with each change of the shared memory, of the
+ * entries, or of their files, unless the sizes change.
+ */
+#define FORMAT_VERSION 1
+#define FORMAT_SIZES (sizeof(SharedBuild) + sizeof(WorkerResult) + \
+					  sizeof(IndexKey))
+
 /* The result of a worker. */
 typedef struct WorkerResult
 {
@@ -82,6 +92,8 @@ typedef struct WorkerResult
  */
 typedef struct SharedBuild
 {
+	uint32		version;		/* FORMAT_VERSION */
+	uint32		sizes;			/* FORMAT_SIZES */
 	Oid			heap;
 	Oid			index;
 	SharedKey	key;
@@ -144,6 +156,9 @@ pg_pardump_build_worker(dsm_segment *segment, shm_toc *toc)
 	Relation	heap;
 	Relation	index;
 
+	/* with another library, the leader reads all blocks itself */
+	if (shared->version != FORMAT_VERSION || shared->sizes != FORMAT_SIZES)
+		return;
 	debug_query_string = shm_toc_lookup(toc, KEY_QUERY, true);
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
 	SharedFileSetAttach(&shared->files, segment);
@@ -195,6 +210,8 @@ init_shared(ParallelContext *context, Size size, Relation heap,
 	SharedBuild *shared = shm_toc_allocate(context->toc, size);
 
 	memset(shared, 0, size);
+	shared->version = FORMAT_VERSION;
+	shared->sizes = FORMAT_SIZES;
 	shared->heap = RelationGetRelid(heap);
 	shared->index = RelationGetRelid(key->index);
 	index_key_share(key, &shared->key);
@@ -281,10 +298,12 @@ add_results(ParallelBuild *build, EntryStore *store, HeapEntries *read)
 		read->n += result->read.n;
 		read->sum += result->read.sum;
 		read->n_blocks += result->read.n_blocks;
-		entry_store_add_runs(store, &shared->files.fs, &result->runs);
 	}
 	if (read->n_blocks != shared->blocks.end)
 		return "its blocks were not all read";
+	for (int i = 0; i < build->context->nworkers_launched; i++)
+		entry_store_add_runs(store, &shared->files.fs,
+							 &shared->results[i].runs);
 	ereport(DEBUG1,
 			(errmsg_internal("%d parallel workers have read " UINT64_FORMAT " rows for index \"%s\"",
 							 build->context->nworkers_launched,
