@@ -107,4 +107,35 @@ is(value($node, 'long', 'SET enable_seqscan = off; SELECT count(*) FROM long.one
 	(SELECT FROM long.indexed x WHERE md5(x.a) = md5(o.a) AND x.i = o.i AND x.a = o.a)'),
 	value($node, 'long', 'SELECT count(a) FROM long.one'), 'an index on a long value: each row is found by it');
 
+# a table that stores even short values out of line, and an index whose entries would fit
+# if their values were compressed
+my $ours = load_session($node, 'long', 1);
+my $servers = load_session($node, 'long', 0);
+sql($node, 'long', <<'SQL');
+CREATE TABLE long.target AS SELECT long.random_value() AS a, long.random_value() AS b, left(long.value(3000), 300) AS c, left(long.value(3000), 300) AS d
+FROM generate_series(1, 200);
+CREATE TABLE core.target (LIKE long.target) WITH (toast_tuple_target = 128);
+CREATE TABLE ours.target (LIKE long.target) WITH (toast_tuple_target = 128);
+CREATE TABLE core.keys (a text, b text, c text, d text, e text, f text, g text, h text);
+CREATE TABLE ours.keys (LIKE core.keys);
+CREATE INDEX ON core.keys (a, b, c, d, e, f, g, h);
+CREATE INDEX ON ours.keys (a, b, c, d, e, f, g, h);
+CREATE TABLE long.numbers (n numeric);
+ALTER TABLE long.numbers ALTER n SET STORAGE EXTERNAL;
+INSERT INTO long.numbers VALUES (1);
+CREATE INDEX ON long.numbers USING brin (n numeric_minmax_multi_ops);
+SQL
+sql($node, 'long', "COPY long.target TO '$file'");
+$servers->copy('COPY core.target FROM STDIN', [ slurp_file($file) ]);
+is(who_copied($ours->copy('COPY ours.target FROM STDIN', [ slurp_file($file) ])), 'us', 'toast_tuple_target: the extension loads');
+is(value($node, 'long', q{SELECT n || ' ' || different FROM load_compare.difference('core.target', 'ours.target')}), '200 0',
+	'toast_tuple_target: the tuples are the server\'s');
+my $wide = join("\t", ('x' x 400) x 8) . "\n";
+is($ours->copy('COPY ours.keys FROM STDIN', [$wide])->{error}{message},
+	$servers->copy('COPY core.keys FROM STDIN', [$wide])->{error}{message}, 'entries are made of values that are not compressed');
+is(who_copied($ours->copy('COPY long.numbers FROM STDIN', [ '7' x 5000 . "\n" ])), 'us', 'an index that copies values: the extension loads');
+$_->close foreach $ours, $servers;
+is(value($node, 'long', 'INSERT INTO long.numbers VALUES (2); SET enable_seqscan = off; SELECT count(*) FROM long.numbers WHERE n > 5'), 1,
+	'an index that copies values: they are the values');
+
 done_testing();

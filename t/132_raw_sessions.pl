@@ -164,6 +164,22 @@ SQL
 	$_->close foreach @sessions;
 }
 
+# --- an index that copies values as they are
+
+{
+	sql($node, 'sessions', <<'SQL');
+CREATE TABLE numbers (n numeric);
+ALTER TABLE numbers ALTER n SET STORAGE EXTERNAL;
+CREATE TABLE same_numbers (LIKE numbers INCLUDING STORAGE);
+INSERT INTO numbers VALUES (repeat('7', 5000)::numeric);
+INSERT INTO same_numbers VALUES (1);
+CREATE INDEX ON same_numbers USING brin (n numeric_minmax_multi_ops);
+SELECT pardump.pg_pardump_load_tuples('same_numbers', b) FROM pardump.pg_pardump_read('numbers', '{n}', 0, NULL, 'none', 'raw') b;
+SQL
+	is(value($node, 'sessions', 'INSERT INTO same_numbers VALUES (2); SET enable_seqscan = off; SELECT count(*) FROM same_numbers WHERE n > 5'), 1,
+		'an index has values, and not where they were');
+}
+
 # --- cancellation
 
 {

@@ -358,9 +358,8 @@ check_constraints(RawLoader *loader, const RawRow *row)
  * is short enough then.  An external value becomes part of the tuple if the
  * storage of its attribute is PLAIN, or if the table has no TOAST table.
  *
- * The tuple can be inserted once; after that, values for index entries can be
- * read from it.  Until then, neither it nor the block may be freed.  It is
- * allocated in CurrentMemoryContext, which must not be reset.
+ * Until the tuple has been inserted, neither it nor the block may be freed.
+ * It is allocated in CurrentMemoryContext, which must not be reset.
  */
 static HeapTuple
 tuple_of_batch(RawLoader *loader, const RawRow *row)
@@ -388,12 +387,23 @@ tuple_of_batch(RawLoader *loader, const RawRow *row)
 	return heap_form_tuple(tupdesc, stored, row->isnull);
 }
 
+/* Return the tuple for index entries of a row that is to be inserted. */
+static HeapTuple
+indexed_tuple(RawLoader *loader, const RawRow *row, HeapTuple tuple)
+{
+	if (row->n_external == 0 || loader->target->ri_NumIndices == 0)
+		return tuple;
+	return heap_form_tuple(RelationGetDescr(loader->rel), row->values,
+						   row->isnull);
+}
+
 /* Read, check and insert all rows.  Returns their number. */
 static uint64
 load_rows(RawLoader *loader)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(tuple_batch_context(loader->batch));
 	const RawRow *row;
+	HeapTuple	tuple;
 	uint64		n_rows = 0;
 
 	while ((row = raw_rows_next(loader->rows)) != NULL)
@@ -403,7 +413,9 @@ load_rows(RawLoader *loader)
 		if (loader->has_others ||
 			(loader->has_not_null && HeapTupleHasNulls(row->tuple)))
 			check_constraints(loader, row);
-		tuple_batch_add_tuple(loader->batch, tuple_of_batch(loader, row),
+		tuple = tuple_of_batch(loader, row);
+		tuple_batch_add_tuple(loader->batch, tuple,
+							  indexed_tuple(loader, row, tuple),
 							  row->tuple->t_len);
 		n_rows++;
 	}

@@ -43,8 +43,9 @@
  * pointer.  With this pointer the row is short enough, and the server stores
  * it in the tuple.
  *
- * When the object is fetched again, for index entries of the row, it returns
- * the value.
+ * Index entries must not be made of such a row: an access method may store a
+ * value without fetching it (brin_minmax_multi.c), and so would store an
+ * address of this process.
  * ----------
  */
 
@@ -55,47 +56,31 @@ typedef struct ToastedValue
 	Relation	rel;			/* borrowed */
 	int			options;
 	struct varlena *value;		/* borrowed; plain or compressed */
-	bool		is_stored;
 } ToastedValue;
 
 /* The get_flat_size method of the object. */
 static Size
 flat_size(ExpandedObjectHeader * object)
 {
-	ToastedValue *toasted = (ToastedValue *) object;
-
-	/* the first call is for the table, later ones are for index entries */
-	if (!toasted->is_stored)
-		return TOAST_POINTER_SIZE;
-	return toast_raw_datum_size(PointerGetDatum(toasted->value));
+	return TOAST_POINTER_SIZE;
 }
 
-/* The flatten_into method of the object. */
+/*
+ * The flatten_into method of the object: write the chunks into the TOAST
+ * table, and return the pointer.
+ */
 static void
 flatten(ExpandedObjectHeader * object, void *result, Size size)
 {
 	ToastedValue *toasted = (ToastedValue *) object;
-	struct varlena *flat;
+	Pointer		pointer =
+		DatumGetPointer(toast_save_datum(toasted->rel,
+										 PointerGetDatum(toasted->value),
+										 NULL, toasted->options));
 
-	if (toasted->is_stored)
-		flat = detoast_attr(toasted->value);
-	else
-		/* write the chunks into the TOAST table, and get the pointer */
-		flat = (struct varlena *)
-			DatumGetPointer(toast_save_datum(toasted->rel,
-											 PointerGetDatum(toasted->value),
-											 NULL, toasted->options));
-	if (VARSIZE_ANY(flat) != size)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("invalid length of a compressed value for table \"%s\"",
-						RelationGetRelationName(toasted->rel)),
-				 errdetail("The value has %zu bytes instead of %zu.",
-						   (Size) VARSIZE_ANY(flat), size)));
-	memcpy(result, flat, size);
-	toasted->is_stored = true;
-	if (flat != toasted->value)
-		pfree(flat);
+	Assert(size == TOAST_POINTER_SIZE && VARSIZE_ANY(pointer) == size);
+	memcpy(result, pointer, size);
+	pfree(pointer);
 }
 
 static const ExpandedObjectMethods methods = {flat_size, flatten};
@@ -111,7 +96,6 @@ toast_value_later(Relation rel, struct varlena *value, int options)
 	toasted->rel = rel;
 	toasted->options = options;
 	toasted->value = value;
-	toasted->is_stored = false;
 
 	/* indirect, as heap_form_tuple() would fetch an expanded object itself */
 	redirect.pointer = (struct varlena *) toasted->object.eoh_ro_ptr;
@@ -157,7 +141,8 @@ compress_value(const struct varlena *value, char method)
 	SET_VARSIZE_COMPRESSED(compressed, compressed_len + VARHDRSZ_COMPRESSED);
 	TOAST_COMPRESS_SET_SIZE_AND_COMPRESS_METHOD(compressed, len,
 												TOAST_PGLZ_COMPRESSION_ID);
-	return compressed;
+	/* a batch may contain many such values */
+	return repalloc(compressed, VARSIZE(compressed));
 }
 
 /* This is the first loop of heap_toast_insert_or_update(). */
@@ -167,6 +152,7 @@ toast_tuple(Relation rel, HeapTuple tuple, int options)
 	TupleDesc	tupdesc = RelationGetDescr(rel);
 	Datum		values[MaxHeapAttributeNumber];
 	bool		isnull[MaxHeapAttributeNumber];
+	struct varlena *moved[MaxHeapAttributeNumber] = {0};
 	ToastAttrInfo attributes[MaxHeapAttributeNumber];
 	ToastTupleContext context = {
 		.ttc_rel = rel,
@@ -174,17 +160,24 @@ toast_tuple(Relation rel, HeapTuple tuple, int options)
 		.ttc_isnull = isnull,
 		.ttc_attr = attributes
 	};
-	Size		max_len = RelationGetToastTupleTarget(rel, TOAST_TUPLE_TARGET) -
-		tuple->t_data->t_hoff;
-	Size		moved_len = 0;	/* by which pointers will be longer */
+	Size		max_len = RelationGetToastTupleTarget(rel, TOAST_TUPLE_TARGET);
+	bool		is_changed = false;
+	char		pointer[TOAST_POINTER_SIZE];
 
-	/* with the length of a pointer, the padding after it must not change */
-	StaticAssertStmt((TOAST_POINTER_SIZE - INDIRECT_POINTER_SIZE) %
-					 MAXIMUM_ALIGNOF == 0, "pointers differ in alignment");
+	/*
+	 * With a lower target, the server might do nothing with the shorter
+	 * tuple, which would still be longer than the target.
+	 */
+	if (max_len < TOAST_TUPLE_THRESHOLD)
+		return tuple;
+	max_len -= tuple->t_data->t_hoff;
+
+	/* stands for the pointers to values that are moved */
+	SET_VARTAG_EXTERNAL(pointer, VARTAG_ONDISK);
 
 	heap_deform_tuple(tuple, tupdesc, values, isnull);
 	toast_tuple_init(&context);
-	while (heap_compute_data_size(tupdesc, values, isnull) + moved_len > max_len)
+	while (heap_compute_data_size(tupdesc, values, isnull) > max_len)
 	{
 		int			att = toast_tuple_find_biggest_attribute(&context, true, false);
 		ToastAttrInfo *attribute;
@@ -199,6 +192,7 @@ toast_tuple(Relation rel, HeapTuple tuple, int options)
 			compressed = compress_value(value, attribute->tai_compression);
 		if (compressed != NULL)
 		{
+			is_changed = true;
 			value = compressed;
 			values[att] = PointerGetDatum(value);
 			attribute->tai_size = VARSIZE(value);
@@ -209,10 +203,18 @@ toast_tuple(Relation rel, HeapTuple tuple, int options)
 		if (attribute->tai_size > max_len &&
 			OidIsValid(rel->rd_rel->reltoastrelid))
 		{
-			values[att] = toast_value_later(rel, value, options);
+			is_changed = true;
+			moved[att] = value;
+			values[att] = PointerGetDatum(pointer);
 			attribute->tai_colflags |= TOASTCOL_IGNORE;
-			moved_len += TOAST_POINTER_SIZE - INDIRECT_POINTER_SIZE;
 		}
+	}
+	if (!is_changed)
+		return tuple;
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		if (moved[i] != NULL)
+			values[i] = toast_value_later(rel, moved[i], options);
 	}
 	return heap_form_tuple(tupdesc, values, isnull);
 }

@@ -17,10 +17,9 @@
 /*
  * Return a value for a tuple that is stored out of line when the server
  * inserts the tuple, which must be inserted once, with these options
- * (TABLE_INSERT_...).  After that, the value itself can be read from the
- * tuple.  The table must have a TOAST table.  Both arguments are borrowed
- * until then; the value may be plain or compressed.  Allocates in
- * CurrentMemoryContext.
+ * (TABLE_INSERT_...).  It must not be read for anything else.  The table must
+ * have a TOAST table.  Both arguments are borrowed until then; the value may
+ * be plain or compressed.  Allocates in CurrentMemoryContext.
  */
 extern Datum toast_value_later(Relation rel, struct varlena *value,
 							   int options);
@@ -29,9 +28,9 @@ extern Datum toast_value_later(Relation rel, struct varlena *value,
  * Compress values of a tuple that is longer than TOAST_TUPLE_THRESHOLD, and
  * mark those that are to be stored out of line (toast_value_later()).  From
  * the tuple that is returned, the server makes the same as from this one, in
- * less time.  It is allocated in CurrentMemoryContext, and its values may
- * point into the first tuple, so neither may be freed before the server has
- * inserted it.
+ * less time.  It may be the same tuple.  Otherwise, it is allocated in
+ * CurrentMemoryContext, and its values may point into the first tuple, so
+ * neither may be freed before the server has inserted it.
  */
 extern HeapTuple toast_tuple(Relation rel, HeapTuple tuple, int options);
 

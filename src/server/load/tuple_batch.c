@@ -308,6 +308,7 @@ struct TupleBatch
 	int			n_tuples;
 	Size		bytes;
 	TupleTableSlot *slots[MAX_TUPLES];	/* NULL if not created yet */
+	HeapTuple	indexed[MAX_TUPLES];	/* see tuple_batch_add_tuple() */
 	uint64		lines[MAX_TUPLES];	/* line numbers of the tuples */
 };
 
@@ -389,6 +390,19 @@ store_tuple(TupleBatch *batch, HeapTuple tuple)
 	slot->base.tts_tableOid = RelationGetRelid(rel);
 }
 
+/* Make the slot of an inserted tuple contain the tuple for index entries. */
+static void
+show_to_indexes(TupleTableSlot *slot, HeapTuple indexed)
+{
+	HeapTupleTableSlot *heap_slot = (HeapTupleTableSlot *) slot;
+
+	indexed->t_self = slot->tts_tid;
+	indexed->t_tableOid = slot->tts_tableOid;
+	heap_slot->tuple = indexed;
+	heap_slot->off = 0;
+	slot->tts_nvalid = 0;
+}
+
 /*
  * Insert the tuples, then their index entries.  The order is that of
  * CopyMultiInsertBufferFlush(), because functions of expression indexes may
@@ -413,6 +427,7 @@ insert_batch(TupleBatch *batch)
 		/* an error of an index names the line of its row */
 		for (int i = 0; i < batch->n_tuples; i++)
 		{
+			show_to_indexes(batch->slots[i], batch->indexed[i]);
 			if (batch->cstate != NULL)
 				batch->cstate->cur_lineno = batch->lines[i];
 			list_free(insert_index_entries(batch->target, batch->slots[i],
@@ -474,9 +489,11 @@ tuple_batch_options(const TupleBatch *batch)
  * CopyMultiInsertInfoIsFull(): a number of tuples, or of bytes of lines.
  */
 void
-tuple_batch_add_tuple(TupleBatch *batch, HeapTuple tuple, Size bytes)
+tuple_batch_add_tuple(TupleBatch *batch, HeapTuple tuple, HeapTuple indexed,
+					  Size bytes)
 {
 	store_tuple(batch, tuple);
+	batch->indexed[batch->n_tuples] = indexed;
 	if (batch->cstate != NULL)
 		batch->lines[batch->n_tuples] = batch->cstate->cur_lineno;
 	batch->n_tuples++;
@@ -489,13 +506,14 @@ void
 tuple_batch_add(TupleBatch *batch, Datum *values, bool *isnull, Size bytes)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(batch->tuple_context);
-	HeapTuple	tuple = tuple_former_form(batch->former, values, isnull);
+	HeapTuple	indexed = tuple_former_form(batch->former, values, isnull);
+	HeapTuple	tuple = indexed;
 
 	if (unlikely(tuple->t_len > TOAST_TUPLE_THRESHOLD))
-		tuple = toast_tuple(batch->target->ri_RelationDesc, tuple,
+		tuple = toast_tuple(batch->target->ri_RelationDesc, indexed,
 							batch->options);
 	MemoryContextSwitchTo(old_context);
-	tuple_batch_add_tuple(batch, tuple, bytes);
+	tuple_batch_add_tuple(batch, tuple, indexed, bytes);
 }
 
 /*

@@ -37,10 +37,12 @@ extern void tuple_batch_add(TupleBatch *batch, Datum *values, bool *isnull,
 
 /*
  * The same for a tuple, which is not copied.  It must be allocated in the
- * context of the batch, and is freed after it has been inserted.
+ * context of the batch, and is freed after it has been inserted.  Its index
+ * entries are made of "indexed", which is the same tuple, or one of the same
+ * row without values of toast_value_later().
  */
 extern void tuple_batch_add_tuple(TupleBatch *batch, HeapTuple tuple,
-								  Size bytes);
+								  HeapTuple indexed, Size bytes);
 extern MemoryContext tuple_batch_context(const TupleBatch *batch);
 
 /* Return the options, TABLE_INSERT_..., with which rows are inserted. */
