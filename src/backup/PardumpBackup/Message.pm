@@ -33,12 +33,15 @@ sub clear_progress
 }
 
 # A message about a database names it in its first words, as messages of
-# "pg_pardump --all-databases" do.
+# "pg_pardump --all-databases" do.  Lines of the text that begin with "detail: " or "hint: "
+# are messages of their own.  All are written at once, because a pg_pardump that still runs
+# writes to the same file.
 sub inform
 {
 	my ($text, $database) = @_;
+	my $prefix = 'pg_pardump_backup:' . (defined $database ? printable($database) . ':' : '');
 	clear_progress();
-	print STDERR defined $database ? 'pg_pardump_backup:' . printable($database) . ": $text\n" : "pg_pardump_backup: $text\n";
+	print STDERR join '', map { "$prefix $_\n" } split /\n(?=(?:detail|hint): )/, $text;
 	return;
 }
 
@@ -47,13 +50,11 @@ my $n_warnings = 0;
 # How many warnings were reported.
 sub n_warnings { return $n_warnings; }
 
-# Shows an error or a warning.  Lines of the text that begin with "detail: " or "hint: " are
-# messages of their own.
+# Shows an error or a warning.
 sub show
 {
 	my ($kind, $text, $database) = @_;
-	inform($_, $database) foreach split /\n(?=(?:detail|hint): )/, "$kind: " . $text =~ s/\n\z//r;
-	return;
+	return inform("$kind: " . $text =~ s/\n\z//r, $database);
 }
 
 # Shows such a message, and counts it.
