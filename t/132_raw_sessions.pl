@@ -171,7 +171,7 @@ SQL
 CREATE TABLE numbers (n numeric);
 ALTER TABLE numbers ALTER n SET STORAGE EXTERNAL;
 CREATE TABLE same_numbers (LIKE numbers INCLUDING STORAGE);
-INSERT INTO numbers VALUES (repeat('7', 5000)::numeric);
+INSERT INTO numbers VALUES (('7.' || repeat('7', 5000))::numeric);
 INSERT INTO same_numbers VALUES (1);
 CREATE INDEX ON same_numbers USING brin (n numeric_minmax_multi_ops);
 SELECT pardump.pg_pardump_load_tuples('same_numbers', b) FROM pardump.pg_pardump_read('numbers', '{n}', 0, NULL, 'none', 'raw') b;
