@@ -18,5 +18,5 @@ shift
 	-Wl,-Bsymbolic "$@" \
 	-I"$top/src" -I"$top/src/server" -I"$("$pg_config" --includedir-server)" \
 	"$top"/test/decode/decode_test.c "$top"/src/server/types/*.c \
-	"$top"/src/server/bytes/{byte_buffer,escape,pglz_decode}.c \
+	"$top"/src/server/bytes/{byte_buffer,escape,pglz}.c \
 	-o "$module"

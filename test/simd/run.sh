@@ -30,7 +30,7 @@ run_variant()
 	fi
 	"$@" -w -g -O2 -D_GNU_SOURCE -ffunction-sections -Wl,--gc-sections \
 		-I"$top/src" -I"$top/src/server" -I"$("$pg_config" --includedir-server)" \
-		"$top"/test/simd/test_simd.c "$top"/src/server/bytes/{escape,pglz_decode,pglz_encode}.c "$top"/src/server/load/row_reader.c \
+		"$top"/test/simd/test_simd.c "$top"/src/server/bytes/{escape,pglz}.c "$top"/src/server/load/row_reader.c \
 		-o "$work/test"
 	echo -n "$name: "
 	"$emulator" "$work/test" "$seed"

@@ -14,8 +14,7 @@
 
 #include "bytes/digits.h"
 #include "bytes/escape.h"
-#include "bytes/pglz_decode.h"
-#include "bytes/pglz_encode.h"
+#include "bytes/pglz.h"
 #include "load/row_reader.h"
 
 /* The C library's; PostgreSQL's are in a library of one platform. */

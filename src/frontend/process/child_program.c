@@ -632,7 +632,7 @@ prepare_program(const ChildSecrets *secrets, int err_fd)
 {
 	set_own_language();
 
-	/* what is read there is no terminal's, so colours would be escaped */
+	/* color codes in messages that are read would be shown as escapes */
 	if (err_fd >= 0)
 		unsetenv("PG_COLOR");
 	if (secrets)

@@ -3,7 +3,7 @@
  * byte_block.h
  *	  Loads, tests and stores blocks of 16 bytes at a time.
  *
- * The conversions of text and numbers (digits.h, escape.h) and pglz_decode.c
+ * The conversions of text and numbers (digits.h, escape.h) and pglz.c
  * use these functions in their inner loops.
  *
  * A ByteBlock is a vector type of the compiler, gcc or clang, which keeps it

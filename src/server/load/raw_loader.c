@@ -19,7 +19,6 @@
 
 #include "access/detoast.h"
 #include "access/toast_compression.h"
-#include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 
 #include "bytes/varlena.h"

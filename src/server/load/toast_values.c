@@ -7,7 +7,7 @@
  * heap_toast_insert_or_update): it compresses the largest values, one after
  * another, and moves those out of line that are too long even then.  With
  * pglz, the default up to 18, compressing takes most of the time of a load of
- * documents.  So it is done here, by pglz_encode.c, before the server gets
+ * documents.  So it is done here, by bytes/pglz.c, before the server gets
  * the row.  The server finds a row that is short enough, or continues where
  * this file has ended.
  *
@@ -25,7 +25,7 @@
 #include "utils/expandeddatum.h"
 #include "utils/rel.h"
 
-#include "bytes/pglz_encode.h"
+#include "bytes/pglz.h"
 #include "load/toast_values.h"
 
 /* ----------

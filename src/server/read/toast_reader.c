@@ -32,7 +32,7 @@
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
 
-#include "bytes/pglz_decode.h"
+#include "bytes/pglz.h"
 #include "read/heap_reader.h"
 #include "read/toast_reader.h"
 

@@ -1,15 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * pglz_decode.h
- *	  Decompresses values that PostgreSQL compressed with pglz.
- *
- * read/toast_reader.c uses this instead of the server's pglz_decompress(),
- * which takes longer.
+ * pglz.h
+ *	  Compresses and decompresses values with pglz, as the server does.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PARDUMP_PGLZ_DECODE_H
-#define PARDUMP_PGLZ_DECODE_H
+#ifndef PARDUMP_PGLZ_H
+#define PARDUMP_PGLZ_H
 
 /* The bytes after the end of the output that may be overwritten. */
 #define PGLZ_SLACK	32
@@ -24,4 +21,13 @@
 extern bool pglz_decode(const char *source, Size source_len, char *dest,
 						Size dest_len);
 
-#endif							/* PARDUMP_PGLZ_DECODE_H */
+/*
+ * Compress "source" of "len" bytes to "dest", which must have room for
+ * PGLZ_MAX_OUTPUT(len) bytes, to the same bytes as the server.  Returns the
+ * compressed length, or -1 if PGLZ_strategy_default does not compress such a
+ * value: it is shorter than 32 bytes, or would not become shorter by a
+ * quarter.
+ */
+extern int32 pglz_encode(const char *source, int32 len, char *dest);
+
+#endif							/* PARDUMP_PGLZ_H */
