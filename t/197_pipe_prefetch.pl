@@ -243,9 +243,9 @@ my @stock_order = reading_order('jobs', $stock, 'pg_parrestore', '-d', $node->co
 }
 
 # A command that cannot be started early is started when its file is needed.  The first child
-# processes return the manifest and toc.dat, verify the archive, and return the first file.
+# processes return toc.dat and the manifest, verify the archive, and return the first file.
 my $without = qr/detail: Files are read without checksums\.\n\z/;
-foreach my $try ([ $stock, 1, 0, $without ], [ $ours, 1, 0, qr/\A\z/ ], [ $stock, 2, 1, qr/error: could not create child process: / ],
+foreach my $try ([ $stock, 1, 1, qr/error: could not create child process: / ], [ $stock, 2, 0, $without ], [ $ours, 2, 0, qr/\A\z/ ],
 	[ $stock, 4, 1, qr/error: could not create child process: / ], [ $stock, 5, 0, $without ])
 {
 	my ($dir, $n, $want, $message) = @$try;
@@ -377,6 +377,12 @@ foreach my $try ([ 'ours', $ours, qr/\Aabout the manifest\n\z/ ], [ 'stock', $st
 	append_to_file("$log.manifest", '');
 	my ($rc) = run_program('pg_parrestore', '-d', $node->connstr(new_copy()), '--pipe-prefetch=0', '--pipe=' . begins_together($ours, $log));
 	is($rc . slurp_file($log), "0toc\nend\nmanifest\n", '--pipe-prefetch=0: the manifest is read after toc.dat');
+}
+# a store that refuses a second command at the same time: a retry runs one after the other
+{
+	my $lock = new_path('lock');
+	my ($rc) = run_program('pg_pardump', '--verify', '-j1', '--retries=1', "--pipe=exec flock -n $lock cat $ours/%f");
+	is($rc, 0, 'one command at a time: exit code');
 }
 
 # ---- options

@@ -11,6 +11,7 @@
 
 #include "archive/archive_name.h"
 #include "archive/archive_piped.h"
+#include "archive/archive_prefetch.h"
 #include "archive/archive_read.h"
 #include "archive/toc_file.h"
 #include "base/checksum.h"
@@ -57,19 +58,20 @@ is_of_manifest(const Manifest *manifest, const char *text, size_t len)
 }
 
 /*
- * Read toc.dat, and the manifest, whose command may run already.  See
- * read_piped().
+ * Read toc.dat, whose command has started, and the manifest, whose command
+ * may have started.  Frees the first reader.  Returns as read_piped().
  */
 static char *
-read_both(Archive *archive, CommandReader *manifest, char **error)
+read_both(Archive *archive, CommandReader *toc, CommandReader *manifest,
+		  char **error)
 {
 	ArchiveCommands *commands = archive->commands;
 	pg_checksum_context identity;
 	size_t		len;
 	char	   *owned_problem;
 	const char *problem;
-	char	   *text = archive_read_all(archive, TOC_NAME, &len,
-										&owned_problem);
+	char	   *text = archive_read_started(archive, toc, &len,
+											&owned_problem);
 
 	if (text == NULL)
 		return owned_problem;
@@ -102,24 +104,28 @@ read_both(Archive *archive, CommandReader *manifest, char **error)
  * Read toc.dat and the manifest once.  Returns the cause of an error, owned,
  * or NULL.  *error is the error, or NULL if it has no other text.
  *
- * The command of the manifest starts before toc.dat shows whether there is a
- * manifest.  If there is none, the command is ended, and its messages and its
- * failure are ignored.
+ * With "together", the command of the manifest starts before toc.dat shows
+ * whether there is a manifest.  If there is none, the command is ended, and
+ * its messages and its failure are ignored.  The command of toc.dat starts
+ * first, as it is read first: if a store serves one command at a time, the
+ * other one may wait until its output is read.
  */
 static char *
-read_piped(Archive *archive, char **error)
+read_piped(Archive *archive, bool together, char **error)
 {
+	CommandReader *toc;
 	CommandReader *manifest = NULL;
 	char	   *problem;
 
 	/* do not compare toc.dat with the manifest of an earlier attempt */
 	archive->manifest = NULL;
 	*error = NULL;
-	if (archive->commands->most_early > 0)
+	toc = archive_prefetch_open(archive, TOC_NAME, NULL);
+	if (together && archive->commands->most_early > 0)
 		manifest = command_reader_new(&archive->commands->command,
 									  MANIFEST_NAME, NULL, NULL,
 									  COMMAND_MAY_FAIL);
-	problem = read_both(archive, manifest, error);
+	problem = read_both(archive, toc, manifest, error);
 	if (manifest)
 		command_reader_free(manifest);
 	return problem;
@@ -161,7 +167,13 @@ archive_piped_open(const Options *options)
 	archive->fd = open(commands->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (archive->fd < 0)
 		pg_fatal("could not open directory \"%s\": %m", commands->directory);
-	while ((problem = read_piped(archive, &error)) != NULL)
+
+	/*
+	 * A store may refuse a second command at the same time, or end the
+	 * command of the manifest while it waits for its reader.  So the commands
+	 * of a retry run one after the other.
+	 */
+	while ((problem = read_piped(archive, retry.n == 0, &error)) != NULL)
 		if (!archive_read_again(archive, &retry, problem))
 		{
 			archive_read_report(archive, &retry, error ? error : problem,

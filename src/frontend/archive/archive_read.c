@@ -74,7 +74,7 @@ archive_read_open(const Archive *archive, const char *name,
 	return fd < 0 ? NULL : data_reader_new_file(fd, method);
 }
 
-/* Read all of a file, as archive_read_all() does. */
+/* Read all that a command returns, as archive_read_all() does. */
 static char *
 read_all(CommandReader *reader, size_t *len, char **problem)
 {
@@ -98,16 +98,24 @@ read_all(CommandReader *reader, size_t *len, char **problem)
 }
 
 char *
-archive_read_all(const Archive *archive, const char *name, size_t *len,
-				 char **problem)
+archive_read_started(const Archive *archive, CommandReader *reader,
+					 size_t *len, char **problem)
 {
-	CommandReader *reader = archive_prefetch_open(archive, name, archive->manifest ?
-												  manifest_find(archive->manifest, name) : NULL);
 	char	   *text = read_all(reader, len, problem);
 
 	archive->commands->latency_ms = command_reader_latency_ms(reader);
 	command_reader_free(reader);
 	return text;
+}
+
+char *
+archive_read_all(const Archive *archive, const char *name, size_t *len,
+				 char **problem)
+{
+	CommandReader *reader = archive_prefetch_open(archive, name, archive->manifest ?
+												  manifest_find(archive->manifest, name) : NULL);
+
+	return archive_read_started(archive, reader, len, problem);
 }
 
 char *

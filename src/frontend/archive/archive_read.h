@@ -54,6 +54,11 @@ extern char *archive_read_name(const Archive *archive, const char *name,
 extern char *archive_read_all(const Archive *archive, const char *name,
 							  size_t *len, char **problem);
 
+/* The same for a command that has started, whose reader is freed. */
+extern char *archive_read_started(const Archive *archive,
+								  CommandReader *reader, size_t *len,
+								  char **problem);
+
 /*
  * Run the command for the manifest once, and set archive->manifest.  The
  * reader is that of the command, borrowed, or NULL if the command has not
