@@ -647,6 +647,9 @@ static void
 child_program_run(const char *path, const char **args, char **environment,
 				  int in_fd, int out_fd, int err_fd)
 {
+	char		text[MAXPGPATH + 256];
+	ssize_t		written pg_attribute_unused();
+
 	if (in_fd >= 0)
 	{
 		/* a group to be ended together; nor may it wait for a terminal */
@@ -658,9 +661,15 @@ child_program_run(const char *path, const char **args, char **environment,
 	if (err_fd >= 0)
 		dup2(err_fd, STDERR_FILENO);
 	execve(path, (char *const *) args, environment);
-	/* the parent adds the program's name */
-	dprintf(STDERR_FILENO, "error: could not execute \"%s\": %s\n", path,
-			strerror(errno));
+
+	/*
+	 * The parent adds the program's name.  This is not dprintf(), which adds
+	 * its stream to the list of all streams and allocates memory: if a signal
+	 * ended the child in the middle, the parent's list would be damaged.
+	 */
+	snprintf(text, sizeof(text), "error: could not execute \"%s\": %s\n",
+			 path, strerror(errno));
+	written = write(STDERR_FILENO, text, strlen(text));
 	_exit(127);
 }
 
