@@ -467,6 +467,8 @@ start_command(CommandRun *run, const char *text)
 	child_program_pipe(err);
 	run->pid = child_program_start_asked("/bin/sh", args, nothing, out[1],
 										 err[1]);
+	if (run->pid < 0)
+		pg_fatal("could not create child process: %m");
 	close(nothing);
 	close(out[1]);
 	close(err[1]);
