@@ -299,26 +299,6 @@ index_key_encode(const IndexKey *key, const Datum *values,
 	return true;
 }
 
-int
-index_key_nulls(const IndexKey *key, const uint64 *entry)
-{
-	int			nulls = 0;
-	int			position = 0;
-
-	if (key->has_text)
-		return text_key_nulls(entry);
-	for (int i = 0; i < key->n_columns; i++)
-	{
-		const KeyColumn *column = &key->columns[i];
-
-		if (column->nullable &&
-			index_get_bits(entry, &position, 1) != column->nulls_first)
-			nulls |= 1 << i;
-		position += column->bytes * 8;
-	}
-	return nulls;
-}
-
 Size
 index_key_form(const IndexKey *key, const uint64 *entry, IndexTuple tuple)
 {

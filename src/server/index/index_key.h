@@ -237,7 +237,25 @@ extern bool index_key_encode(const IndexKey *key, const Datum *values,
 							 uint64 *sum);
 
 /* Return which columns of an entry are NULL, as a set of bits. */
-extern int	index_key_nulls(const IndexKey *key, const uint64 *entry);
+static inline int
+index_key_nulls(const IndexKey *key, const uint64 *entry)
+{
+	int			nulls = 0;
+	int			position = 0;
+
+	if (key->has_text)
+		return text_key_nulls(entry);
+	for (int i = 0; i < key->n_columns; i++)
+	{
+		const KeyColumn *column = &key->columns[i];
+
+		if (column->nullable &&
+			index_get_bits(entry, &position, 1) != column->nulls_first)
+			nulls |= 1 << i;
+		position += column->bytes * 8;
+	}
+	return nulls;
+}
 
 /*
  * Make the index tuple of an entry, with its place.  All bytes that are not

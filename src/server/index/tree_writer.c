@@ -474,20 +474,12 @@ add_tuple(TreeWriter *writer, Level *level, IndexTuple tuple, Size extra)
  * ----------
  */
 
-/* Add the tuple of an entry.  Without texts, it is formed on the page. */
+/* Form the tuple of an entry without texts on a page.  Its size is known. */
 static void
-add_one(TreeWriter *writer, const uint64 *entry)
+add_one(TreeWriter *writer, const uint64 *entry, Size size)
 {
 	Level	   *level = writer->leaf;
-	Size		size;
 
-	if (writer->key->has_text)
-	{
-		index_key_form(writer->key, entry, &writer->tuple.tuple);
-		add_tuple(writer, level, &writer->tuple.tuple, 0);
-		return;
-	}
-	size = index_key_size(writer->key, entry);
 	make_room(writer, level, size, 0);
 	level->last++;
 	index_key_form(writer->key, entry,
@@ -514,7 +506,7 @@ add_pending(TreeWriter *writer)
 	if (writer->n_places == 1 && writer->key->has_text)
 		add_tuple(writer, writer->leaf, &writer->tuple.tuple, 0);
 	else if (writer->n_places == 1)
-		add_one(writer, writer->pending);
+		add_one(writer, writer->pending, writer->pending_size);
 	else if (writer->n_places > 1)
 	{
 		IndexTuple	tuple;
@@ -607,9 +599,15 @@ tree_writer_add(TreeWriter *writer, const uint64 *entry)
 	memcpy(writer->last, entry, index_entry_words(key, entry) * sizeof(uint64));
 	writer->n_added++;
 
+	if (!writer->merges && key->has_text)
+	{
+		index_key_form(key, entry, &writer->tuple.tuple);
+		add_tuple(writer, writer->leaf, &writer->tuple.tuple, 0);
+		return;
+	}
 	if (!writer->merges)
 	{
-		add_one(writer, entry);
+		add_one(writer, entry, index_key_size(key, entry));
 		return;
 	}
 	if (!same_key || !index_key_same_bytes(key, writer->pending, entry) ||
