@@ -397,11 +397,11 @@ merge_runs(EntryStore *store)
 #define SMALL_BUCKET 24
 
 /*
- * The largest number of bits by which entries are distributed at once.  The
- * counts of this number of buckets have 16 kB, which fit into the processor's
- * first-level cache.
+ * The largest number of bits by which entries are distributed at once.  With
+ * more buckets, their ends no longer fit into the processor's caches, and a
+ * sort of 10 million entries takes longer.
  */
-#define MAX_DIGIT_BITS 11
+#define MAX_DIGIT_BITS 9
 
 /*
  * The largest number of levels.  Each level sorts by at least 4 bits, unless
@@ -416,7 +416,7 @@ typedef struct RadixSort
 } RadixSort;
 
 typedef void (*SortFunction) (RadixSort *state, int level, uint64 *from,
-							  uint64 *other, size_t n, int word,
+							  uint64 *other, size_t n, int word, int bits,
 							  bool to_other);
 
 /* Test for an interrupt in a loop over many entries, once in a million. */
@@ -452,12 +452,14 @@ sort_small(uint64 *entries, size_t n, const int n_words)
  * Find the highest bit in which the entries differ.  *word becomes the word
  * that contains this bit, and the result is the number of bits from there to
  * the end of the word.  Returns 0 if the entries are in order.
+ *
+ * The entries agree in all bits of the first word before its last "bits", so
+ * most of them need not be read if two differ in the first of these bits.
  */
 static pg_attribute_always_inline int
-first_difference(const uint64 *entries, size_t n, int *word,
+first_difference(const uint64 *entries, size_t n, int *word, int bits,
 				 const int n_words)
 {
-	uint64		differing = 0;
 	bool		in_order = true;
 
 	for (size_t i = 1; i < n && in_order; i++)
@@ -468,11 +470,12 @@ first_difference(const uint64 *entries, size_t n, int *word,
 	}
 	if (in_order)
 		return 0;
-	for (; *word < n_words; (*word)++)
+	for (; *word < n_words; (*word)++, bits = 64)
 	{
 		uint64		first = entries[*word];
+		uint64		differing = 0;
 
-		for (size_t i = 1; i < n; i++)
+		for (size_t i = 1; i < n && differing >> (bits - 1) == 0; i++)
 		{
 			check_cancel(i);
 			differing |= entries[i * n_words + *word] ^ first;
@@ -509,14 +512,15 @@ counts_of_level(RadixSort *state, int level)
 }
 
 /*
- * Sort the entries at "from", which agree in all words before "word".  The
- * result is at "other" if to_other is set, otherwise at "from".  The other of
- * these two areas is overwritten.  n_words is a constant in each of the
- * callers, so that entries are copied without a loop.
+ * Sort the entries at "from", which agree in all words before "word", and in
+ * the bits of this word before its last "bits" (1 to 64).  The result is at
+ * "other" if to_other is set, otherwise at "from".  The other of these two
+ * areas is overwritten.  n_words is a constant in each of the callers, so
+ * that entries are copied without a loop.
  */
 static pg_attribute_always_inline void
 sort_bucket(RadixSort *state, int level, uint64 *from, uint64 *other,
-			size_t n, int word, bool to_other, SortFunction sort,
+			size_t n, int word, int bits, bool to_other, SortFunction sort,
 			const int n_words)
 {
 	int			top = 0;
@@ -528,7 +532,7 @@ sort_bucket(RadixSort *state, int level, uint64 *from, uint64 *other,
 	if (n <= SMALL_BUCKET)
 		sort_small(from, n, n_words);
 	else
-		top = first_difference(from, n, &word, n_words);
+		top = first_difference(from, n, &word, bits, n_words);
 	if (top == 0)
 	{
 		if (to_other)
@@ -571,7 +575,9 @@ sort_bucket(RadixSort *state, int level, uint64 *from, uint64 *other,
 
 		if (end > begin)
 			sort(state, level + 1, other + begin * n_words,
-				 from + begin * n_words, end - begin, word, !to_other);
+				 from + begin * n_words, end - begin,
+				 shift > 0 ? word : word + 1, shift > 0 ? shift : 64,
+				 !to_other);
 		begin = end;
 	}
 }
@@ -580,9 +586,10 @@ sort_bucket(RadixSort *state, int level, uint64 *from, uint64 *other,
 #define DEFINE_SORT(N) \
 static void \
 sort_##N(RadixSort *state, int level, uint64 *from, uint64 *other, size_t n, \
-		 int word, bool to_other) \
+		 int word, int bits, bool to_other) \
 { \
-	sort_bucket(state, level, from, other, n, word, to_other, sort_##N, N); \
+	sort_bucket(state, level, from, other, n, word, bits, to_other, sort_##N, \
+				N); \
 }
 
 DEFINE_SORT(1)
@@ -606,7 +613,7 @@ sort_entries(uint64 *entries, uint64 *space, size_t n, int n_words)
 					 "a sort for each number of words");
 	Assert(n_words >= 1 && n_words <= INDEX_ENTRY_WORDS);
 	memset(&state, 0, sizeof(state));
-	sorts[n_words - 1] (&state, 0, entries, space, n, 0, false);
+	sorts[n_words - 1] (&state, 0, entries, space, n, 0, 64, false);
 	for (int i = 0; i < MAX_LEVELS; i++)
 	{
 		if (state.counts[i] != NULL)
