@@ -303,6 +303,25 @@ is_deeply([ temporary_files() ], [], 'a terminated worker: no temporary file is 
 is($session->first_value('SELECT 1'), 1, 'a terminated worker: the session continues');
 $session->close;
 
+# --- an enum type that changes between the leader's begin and that of its worker, which the
+# stopped postmaster does not start before
+
+{
+	$session = builder(1);
+	my $other = Pardump::Wire->new($node, 'workers');
+	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /\A(\d+)/;
+	kill 'STOP', $postmaster;
+	$session->message('Q', "CREATE INDEX of_moods ON many (n)\0");
+	ok(poll($PostgreSQL::Test::Utils::timeout_default, sub { waits_for_workers($session) }), 'an enum type: the leader waits for a worker');
+	my $changed = $other->query(q{ALTER TYPE mood ADD VALUE 'calm' BEFORE 'happy'});
+	kill 'CONT', $postmaster;
+	is($changed->{error}{message}, undef, 'an enum type: no error when it changes');
+	is_deeply([ builders_of($session->result) ], [ [ 'of_moods', 'its table or an enum type has changed' ] ],
+		'an enum type that changes: built by the server');
+	is(check_index($node, 'workers', 'of_moods'), '', 'an enum type that changes: amcheck');
+	$_->close foreach $session, $other;
+}
+
 # --- no worker
 
 $session = builder(4);
