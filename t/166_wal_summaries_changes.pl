@@ -93,7 +93,7 @@ $archive = by_summaries('a value out of line', $archive, docs => '');
 	my $dir = new_path('warned');
 	my ($rc, undef, $err) = run_program('pg_pardump', '--no-sync', '-f', $dir, @Pardump::Summaries::first, '-d', $node->connstr('shop'));
 	is($rc, 0, "$what: exit code");
-	like($err, qr/a long-running transaction was active/, "$what: warning");
+	like($err, qr/A long-running transaction was active/, "$what: warning");
 	$late->(q{UPDATE t SET t = 'late' WHERE id = 6000});
 	$late->('COMMIT');
 	$late->();
