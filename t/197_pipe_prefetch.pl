@@ -224,6 +224,21 @@ foreach my $n (1, 2)
 	same_data_ok($small_data, fingerprint($node, $db), $what);
 }
 
+# ---- a store that serves one command at a time: the command of a file waits for an early
+# command, which waits for its reader, until both are ended
+
+{
+	my $what = 'a store that serves one command at a time';
+	my ($lock, $held) = map { new_path($_) } qw(lock held);
+	my ($first, $second) = @order;
+	my $db = new_copy();
+	my ($rc, undef, $err) = run_program('pg_parrestore', '-d', $node->connstr($db), '-j1', '--retries=1', '--stall-timeout=1',
+		"--pipe=f=%f; if [ \$f = $second ] && [ ! -e $held ]; then exec 9>$lock; flock 9; : >$held; exec sleep 1000; fi; if [ \$f = $first ]; then until [ -e $held ]; do sleep 0.02; done; exec flock $lock cat $ours/\$f; fi; exec cat $ours/\$f");
+	is($rc, 0, "$what: exit code");
+	like($err, qr/\A[^\n]*warning: the command for a file failed; retry 1 of 1 in 0\.5 s\n[^\n]*detail: Command for file "\Q$first\E" returned no data for 1 s\.\n[^\n]*\n\z/, "$what: message");
+	same_data_ok($small_data, fingerprint($node, $db), $what);
+}
+
 # ---- files of other jobs: without a manifest, each table is a job of its own
 
 make_tables('jobs', 8);

@@ -6,9 +6,9 @@
  * The number of commands that a worker starts early depends on their latency.
  * It begins with one.  If the worker needs a file, and its command has not
  * written a byte yet, the number doubles, up to the worker's share of
- * --pipe-prefetch.  If a command that was started early fails, or cannot be
- * started, the worker starts none early until its next job, and then begins
- * with one again.
+ * --pipe-prefetch.  If a command fails, or cannot be started early, the
+ * worker starts none early until its next job, and then begins with one
+ * again.
  *
  * The last jobs are too few for all workers to reserve some.  A worker
  * reserves one of them if it will have read its current file before the
@@ -334,12 +334,20 @@ bool
 archive_prefetch_failed(const Archive *archive)
 {
 	ArchivePrefetch *prefetch = prefetch_of(archive);
+	bool		was_early;
 
-	if (prefetch == NULL || !prefetch->is_early)
+	if (prefetch == NULL)
 		return false;
+	was_early = prefetch->is_early;
 	/* without early commands, this returns false until the next job */
 	prefetch->is_early = false;
 	prefetch->window = 0;
+
+	/*
+	 * A store may serve a limited number of commands at the same time.  Then
+	 * the command that has failed may have waited for one of these, which
+	 * itself waits for its reader.
+	 */
 	remove_commands(prefetch, 0, prefetch->n);
-	return true;
+	return was_early;
 }

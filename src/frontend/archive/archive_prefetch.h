@@ -54,8 +54,8 @@ extern CommandReader *archive_prefetch_open(const Archive *archive,
 /*
  * Reading the current file has failed.  Was its command started early?  A
  * store may have ended it while it waited for its reader.  So this failure
- * does not count as one of --retries, and no commands are started early for
- * the rest of the job.
+ * does not count as one of --retries.  In any case, other commands that were
+ * started early are ended, and none is started early for the rest of the job.
  */
 extern bool archive_prefetch_failed(const Archive *archive);
 
