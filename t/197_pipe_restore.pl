@@ -75,6 +75,10 @@ ok(!-e $input, 'a command that reads its input fails');
 piped_ok(pipe_copy(), 'a process in the background', "$sleep >/dev/null 2>&1 & exec cat $ours/%f", '-j2');
 cmp_ok((run_program('pgrep', '-fc', "^$sleep\$"))[1], '==', 0, 'a process in the background is ended');
 
+like(pipe_failed(pipe_copy(), 'an open output', "cat $ours/%f; $sleep &", '--retries=0', '--stall-timeout=1'),
+	qr/error: command for file "toc\.dat" has ended, but a process that it left in the background kept its output open for 1 s\n/, 'an open output: message');
+cmp_ok((run_program('pgrep', '-fc', "^$sleep\$"))[1], '==', 0, 'an open output: the process in the background is ended');
+
 # ---- an encrypted archive, and a directory with an unusual name
 
 my $key = new_path('key');

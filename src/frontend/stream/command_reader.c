@@ -202,6 +202,24 @@ show_held(CommandReader *reader)
 		written = write(reader->command->err_fd, text, len);
 }
 
+/*
+ * Set the error after is_stalled().  A command that has ended is named as
+ * such, because then a longer timeout does not help.
+ */
+static void
+fail_stalled(CommandReader *reader)
+{
+	int			status;
+	bool		has_ended = child_process_wait_asked(reader->pid, &status, 0);
+
+	if (has_ended)
+		reader->pid = 0;
+	command_reader_fail(reader, has_ended ?
+						"command for file \"%s\" has ended, but a process that it left in the background kept its output open for " UINT64_FORMAT " s" :
+						"command for file \"%s\" returned no data for " UINT64_FORMAT " s",
+						reader->name, reader->command->stall_timeout);
+}
+
 /* Like read(), but sets the reader's error if it returns -1. */
 static ssize_t
 wait_for_bytes(CommandReader *reader, void *buf, size_t size)
@@ -230,8 +248,7 @@ wait_for_bytes(CommandReader *reader, void *buf, size_t size)
 			return -1;
 		}
 	}
-	command_reader_fail(reader, "command for file \"%s\" returned no data for " UINT64_FORMAT " s",
-						reader->name, reader->command->stall_timeout);
+	fail_stalled(reader);
 	return -1;
 }
 
