@@ -183,6 +183,17 @@ sql($node, 'left_over', 'GRANT TEMP ON DATABASE left_over TO plain');
 builds_ok('SET SESSION AUTHORIZATION plain; SET pg_pardump.fast_index = on; CREATE INDEX plain_ours ON of_plain (a)',
 	[ [ 'plain_ours', 'us' ] ], 'an ordinary role', compared => 0);
 
+# a role without privileges gets the error of CREATE INDEX at once, without a lock
+sql($node, 'left_over', 'GRANT USAGE ON SCHEMA s TO plain');
+my $holder = start_psql($node, 'left_over');
+$holder->('BEGIN');
+$holder->('LOCK TABLE s.large');
+(undef, undef, $err) = $node->psql('left_over', index_session(compared => 0) . "SET SESSION AUTHORIZATION plain;
+	SET lock_timeout = '1s'; CREATE INDEX without_privileges ON s.large (a)");
+like($err, qr/must be owner of table large/, 'a role without privileges does not wait for a lock');
+$holder->('COMMIT');
+$holder->();
+
 # an old snapshot keeps deleted rows in indexes; the server then sets indcheckxmin or indexes them
 my $old = start_psql($node, 'left_over');
 $old->('BEGIN ISOLATION LEVEL REPEATABLE READ');

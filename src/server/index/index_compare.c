@@ -47,11 +47,13 @@
 #include "nodes/parsenodes.h"
 #include "storage/bufmgr.h"
 #include "tcop/utility.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 #include "utils/uuid.h"
 
 #include "base/server_compat.h"
@@ -429,15 +431,34 @@ indexed_table(const Node *statement)
 	return NULL;
 }
 
+/* May the current user create indexes on this table?  Only its owner may. */
+static bool
+is_owned(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	bool		owned;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	owned = has_privs_of_role(GetUserId(),
+							  ((Form_pg_class) GETSTRUCT(tuple))->relowner);
+	ReleaseSysCache(tuple);
+	return owned;
+}
+
 /*
  * Is a table so large that the comparison is worth its time?  The sizes of
  * partitions are not read, so a partitioned table counts as large.
+ *
+ * Like the command, this locks the table only after it has checked
+ * privileges.  Otherwise a user without privileges would wait for a lock
+ * instead of getting the command's error.
  */
 static bool
 is_large(const RangeVar *name)
 {
 	Oid			relid = RangeVarGetRelid(name, NoLock, true);
-	Relation	rel = OidIsValid(relid) ?
+	Relation	rel = OidIsValid(relid) && is_owned(relid) ?
 		try_relation_open(relid, AccessShareLock) : NULL;
 	bool		large = false;
 
@@ -450,8 +471,8 @@ is_large(const RangeVar *name)
 		large = RelationGetNumberOfBlocks(rel) >= LARGE_TABLE_BLOCKS;
 
 	/*
-	 * The lock is released because the command takes a stronger one, but only
-	 * after it has checked privileges.
+	 * The command takes a stronger lock.  If it did so while holding this
+	 * one, two sessions could wait for each other.
 	 */
 	relation_close(rel, AccessShareLock);
 	return large;
