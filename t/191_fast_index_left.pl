@@ -194,6 +194,17 @@ like($err, qr/must be owner of table large/, 'a role without privileges does not
 $holder->('COMMIT');
 $holder->();
 
+# the server's statistics of scans
+my %scans;
+foreach my $fast ('on', 'off')
+{
+	sql($node, 'left_over', "CREATE TABLE scanned_$fast AS SELECT i AS a FROM generate_series(1, 3000) i");
+	(undef, $scans{$fast}) = $node->psql('left_over', index_session() . "SET pg_pardump.fast_index = $fast; CREATE INDEX ON scanned_$fast (a);
+		SELECT pg_stat_force_next_flush(); SELECT seq_scan, seq_tup_read FROM pg_stat_user_tables WHERE relname = 'scanned_$fast'");
+}
+like($scans{off}, qr/^1\|3000$/m, q{a scan of the server's build is counted});
+is($scans{on}, $scans{off}, 'so is one of a build by the extension') or diag(explain(\%scans));
+
 # an old snapshot keeps deleted rows in indexes; the server then sets indcheckxmin or indexes them
 my $old = start_psql($node, 'left_over');
 $old->('BEGIN ISOLATION LEVEL REPEATABLE READ');

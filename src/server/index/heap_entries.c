@@ -239,6 +239,14 @@ heap_entries_read(Relation heap, const IndexKey *key, EntryStore *store,
 		read->n_blocks++;
 		report_progress(&scan, shared);
 	}
+
+	/*
+	 * The server's builds are sequential scans in pg_stat_all_tables.  The
+	 * second macro is for indexes only by its name: both kinds of relations
+	 * have one counter, to which the macro for tables only adds 1.
+	 */
+	pgstat_count_heap_scan(heap);
+	pgstat_count_index_tuples(heap, read->n);
 	if (reason == NULL && shared == NULL && read->n_blocks != end)
 		reason = "its blocks were not all read";
 	heap_blocks_end(&blocks);
