@@ -258,6 +258,13 @@ builds_ok('DROP TABLE trap; BEGIN; CREATE TABLE trap (a int4); SAVEPOINT s; CREA
 	[ [ 'gone', 'us' ], [ 'kept', 'us' ] ], 'an index that is rolled back, then another');
 is(check_index($node, 'left_over', 'kept'), '', 'an index that is rolled back, then another: amcheck');
 
+# --- the server itself creates the index of a partition that is attached
+
+builds_ok('CREATE TABLE whole (a int4) PARTITION BY RANGE (a); CREATE INDEX ON whole (a); CREATE TABLE attached (a int4);
+	INSERT INTO attached SELECT generate_series(1, 1000); ALTER TABLE whole ATTACH PARTITION attached DEFAULT', [],
+	'ATTACH PARTITION');
+is(check_index($node, 'left_over', 'attached_a_idx'), '', 'ATTACH PARTITION: amcheck');
+
 # --- the setting changes between two builds
 
 builds_ok('SET pg_pardump.fast_index = off; CREATE INDEX switched ON trap (a); SET pg_pardump.fast_index = on; REINDEX INDEX switched', [],
