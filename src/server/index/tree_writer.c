@@ -25,6 +25,7 @@
 #include "postgres.h"
 
 #include "base/server_compat.h"
+#include "base/wal_writer.h"
 #include "index/tree_writer.h"
 
 #ifdef PARDUMP_FAST_INDEX
@@ -428,6 +429,7 @@ finish_page(TreeWriter *writer, Level *level)
 	BTPageGetOpaque(page)->btpo_next = level->block;
 	BTPageGetOpaque(level->page)->btpo_prev = block;
 	page_writer_write(writer->pages, block, page);
+	wal_writer_wake();
 	level->last = P_FIRSTKEY;
 }
 

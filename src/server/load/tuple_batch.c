@@ -32,6 +32,7 @@
 #include "utils/memutils.h"
 
 #include "base/server_compat.h"
+#include "base/wal_writer.h"
 #include "load/load_check.h"
 #include "load/toast_values.h"
 #include "load/tuple_batch.h"
@@ -441,6 +442,7 @@ insert_batch(TupleBatch *batch)
 	for (int i = 0; i < batch->n_tuples; i++)
 		ExecClearTuple(batch->slots[i]);
 	MemoryContextReset(batch->tuple_context);
+	wal_writer_wake();
 
 	batch->inserted += batch->n_tuples;
 	batch->n_tuples = 0;
