@@ -601,15 +601,15 @@ tree_writer_add(TreeWriter *writer, const uint64 *entry)
 	memcpy(writer->last, entry, index_entry_words(key, entry) * sizeof(uint64));
 	writer->n_added++;
 
-	if (!writer->merges && key->has_text)
-	{
-		index_key_form(key, entry, &writer->tuple.tuple);
-		add_tuple(writer, writer->leaf, &writer->tuple.tuple, 0);
-		return;
-	}
 	if (!writer->merges)
 	{
-		add_one(writer, entry, index_key_size(key, entry));
+		if (key->has_text)
+		{
+			index_key_form(key, entry, &writer->tuple.tuple);
+			add_tuple(writer, writer->leaf, &writer->tuple.tuple, 0);
+		}
+		else
+			add_one(writer, entry, index_key_size(key, entry));
 		return;
 	}
 	if (!same_key || !index_key_same_bytes(key, writer->pending, entry) ||
